@@ -1,0 +1,25 @@
+"""A GPT as a spreadsheet of tensors: steps, ops, graph, trace, explanation, diff."""
+
+from core.graph.diff import StepDiff, compare, diff
+from core.graph.explain import Explanation, Factor, Ref, Term
+from core.graph.graph import Graph, PlainForward, Scope, Step
+from core.graph.op import Cost, Node, Op
+from core.graph.trace import Trace
+
+__all__ = [
+    "Cost",
+    "Explanation",
+    "Factor",
+    "Graph",
+    "Node",
+    "Op",
+    "PlainForward",
+    "Ref",
+    "Scope",
+    "Step",
+    "StepDiff",
+    "Term",
+    "Trace",
+    "compare",
+    "diff",
+]

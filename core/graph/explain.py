@@ -1,0 +1,126 @@
+"""One element written out: a sum of terms whose factors point at the elements they came from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Ref:
+    """One element of a step or weight, or a whole line of them where an index is None."""
+
+    name: str
+    index: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A number in a product.
+
+    `refs` are the elements it was computed from; empty for a constant of the formula.
+    `text` is how it is written when the bare number would hide what it is, as `exp(0.54)`.
+    """
+
+    value: float
+    refs: tuple[Ref, ...] = ()
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or number(self.value)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product of factors."""
+
+    factors: tuple[Factor, ...]
+
+    @property
+    def value(self) -> float:
+        return math.prod(factor.value for factor in self.factors)
+
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        return tuple(ref for factor in self.factors for ref in factor.refs)
+
+    def __str__(self) -> str:
+        first, *others = (str(factor) for factor in self.factors)
+        return "·".join(
+            [first, *(f"({text})" if text.startswith("−") else text for text in others)]
+        )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Where one element came from: `value` is the sum of `terms` up to rounding.
+
+    A token ID, a position or a weight has no terms: there the way back ends.
+    """
+
+    name: str
+    index: tuple[int, ...]
+    value: float
+    terms: tuple[Term, ...]
+
+    def largest(self, count: int) -> tuple[tuple[Term, ...], float, int]:
+        """The `count` largest terms in their own order, the sum of the others and their number."""
+        ranked = sorted(range(len(self.terms)), key=lambda i: -abs(self.terms[i].value))
+        shown = sorted(ranked[:count])
+        rest = [self.terms[i].value for i in ranked[count:]]
+        return tuple(self.terms[i] for i in shown), math.fsum(rest), len(rest)
+
+    @property
+    def text(self) -> str:
+        """The arithmetic on one line; a long sum shows its largest terms and the rest summed."""
+        left = f"{self.name}[{', '.join(map(str, self.index))}]"
+        if not self.terms:
+            return f"{left} = {number(self.value)}"
+        shown, rest, n_rest = self.largest(8 if len(self.terms) <= 8 else 6)
+        parts = [str(term) for term in shown]
+        if n_rest:
+            parts.append(f"{number(rest)} ({n_rest} more)")
+        return f"{left} = {join_signed(parts)} = {number(self.value)}"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An input of an op as `explain` sees it: a name and its values."""
+
+    name: str
+    value: Tensor
+
+    def at(self, *index: int, text: str = "") -> Factor:
+        """The element at `index` as a factor."""
+        return Factor(self.value[index].item(), (Ref(self.name, index),), text)
+
+    def line(self, *index: int | slice) -> list[Factor]:
+        """The elements along the one axis of `index` that is a slice, read in one go."""
+        axis = next(i for i, part in enumerate(index) if isinstance(part, slice))
+        return [
+            Factor(value, (Ref(self.name, (*index[:axis], i, *index[axis + 1 :])),))
+            for i, value in enumerate(self.value[index].tolist())
+        ]
+
+
+def products(left: list[Factor], right: list[Factor]) -> tuple[Term, ...]:
+    """The terms of a dot product."""
+    return tuple(Term(pair) for pair in zip(left, right, strict=True))
+
+
+def number(value: float) -> str:
+    """Up to four significant digits, with a real minus sign and ∞."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:.4g}".replace("-", "−")
+
+
+def join_signed(parts: list[str]) -> str:
+    """`a + b − c` from `["a", "b", "−c"]`."""
+    first, *others = parts
+    signed = (f" − {part[1:]}" if part.startswith("−") else f" + {part}" for part in others)
+    return first + "".join(signed)

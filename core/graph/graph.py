@@ -1,0 +1,123 @@
+"""Running a model's code once, on handles, gives its graph; running it on tensors, its output.
+
+A model is a function that is handed a `Scope` and names every value it makes. What happens with
+the names depends on what is behind the scope: `Graph` writes the steps down and computes nothing,
+`PlainForward` computes each step at once and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from torch import Tensor
+
+from core.graph.op import Call, Input, Node, Op
+
+
+@dataclass(frozen=True)
+class Step:
+    """A named tensor and how it comes about.
+
+    name: `blocks.0.attn.scores`; role: the name without its block, `attn.scores`; block: 0.
+    axes: one word per axis, which also gives the shape. inputs: names of steps and weights.
+    keep: whether a trace always keeps the value, because it is small and much depends on it.
+    """
+
+    name: str
+    role: str
+    block: int | None
+    axes: tuple[str, ...]
+    op: Op
+    inputs: tuple[str, ...]
+    formula: str
+    keep: bool = False
+
+
+class Recorder(Protocol):
+    """What a scope hands its names to."""
+
+    def weight(self, name: str, axes: tuple[str, ...]) -> Node: ...
+
+    def step(self, step: Step, inputs: tuple[Node, ...]) -> Node: ...
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Names steps and weights within one part of a model, as `blocks.0.` for the first block."""
+
+    recorder: Recorder
+    prefix: str = ""
+    block: int | None = None
+
+    def within_block(self, block: int) -> Scope:
+        return replace(self, prefix=f"blocks.{block}.", block=block)
+
+    def input(self, name: str, axes: str) -> Node:
+        """A value from outside."""
+        return self.step(name, axes, Input()(), formula="")
+
+    def weight(self, name: str, axes: str, present: bool = True) -> Node | None:
+        """A weight, or None where the model lacks it."""
+        return self.recorder.weight(self.prefix + name, tuple(axes.split())) if present else None
+
+    def step(self, name: str, axes: str, call: Call, formula: str, keep: bool = False) -> Node:
+        """A value of its own name: `call` says how it is computed, `formula` how it is written."""
+        inputs = tuple(node.name for node in call.inputs)
+        words = tuple(axes.split())
+        step = Step(self.prefix + name, name, self.block, words, call.op, inputs, formula, keep)
+        return self.recorder.step(step, call.inputs)
+
+
+class Graph:
+    """The steps of a model in execution order, and the axes of its weights."""
+
+    def __init__(self) -> None:
+        self.steps: dict[str, Step] = {}
+        self.weights: dict[str, tuple[str, ...]] = {}
+
+    def weight(self, name: str, axes: tuple[str, ...]) -> Node:
+        self.weights[name] = axes
+        return Node(name)
+
+    def step(self, step: Step, inputs: tuple[Node, ...]) -> Node:
+        if step.name in self.steps:
+            raise ValueError(f"two steps are called {step.name!r}")
+        self.steps[step.name] = step
+        return Node(step.name)
+
+    def __getitem__(self, name: str) -> Step:
+        """The step called `name`; a KeyError names the most similar ones."""
+        if name not in self.steps:
+            similar = difflib.get_close_matches(name, self.steps, n=3, cutoff=0.4)
+            hint = f"; did you mean {', '.join(similar)}?" if similar else ""
+            raise KeyError(f"no step is called {name!r}{hint}")
+        return self.steps[name]
+
+    def plan(self, target: str, have: Collection[str]) -> list[Step]:
+        """The steps to compute for `target`, in execution order, given those we have."""
+        wanted, waiting = set(), [target]
+        while waiting:
+            name = waiting.pop()
+            if name not in wanted and name not in have and name in self.steps:
+                wanted.add(name)
+                waiting.extend(self.steps[name].inputs)
+        return [step for name, step in self.steps.items() if name in wanted]
+
+
+class PlainForward:
+    """Computes each step as the model's code names it; a value lives only while it is needed."""
+
+    def __init__(self, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
+        self.inputs = inputs
+        self.weights = weights
+
+    def weight(self, name: str, axes: tuple[str, ...]) -> Node:
+        return Node(name, self.weights[name])
+
+    def step(self, step: Step, inputs: tuple[Node, ...]) -> Node:
+        if step.name in self.inputs:
+            return Node(step.name, self.inputs[step.name])
+        return Node(step.name, step.op.compute(*(node.value for node in inputs)))

@@ -1,0 +1,80 @@
+"""What an op is: it computes a value, explains one element of it, and knows its cost."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from core.graph.explain import Operand, Term
+
+Shape = tuple[int, ...]
+Index = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A handle on a step or a weight while a model runs; `value` only in a plain forward."""
+
+    name: str
+    value: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """An op and the nodes it is applied to."""
+
+    op: Op
+    inputs: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What computing a step takes: multiply-adds (or one operation an element), and bytes moved."""
+
+    multiply_adds: int
+    bytes_read: int
+    bytes_written: int
+
+
+class Op(ABC):
+    """A function of tensors. Ops are frozen dataclasses: equal parameters make equal ops.
+
+    Applied to nodes, an op gives a `Call`; inputs that are None (a bias that a model lacks) are
+    left out. `compute` never writes to its inputs; it may return one of them unchanged.
+    """
+
+    def __call__(self, *inputs: Node | None) -> Call:
+        return Call(self, tuple(node for node in inputs if node is not None))
+
+    @abstractmethod
+    def compute(self, *inputs: Tensor) -> Tensor:
+        """The value of the whole step."""
+
+    @abstractmethod
+    def explain(self, index: Index, *inputs: Operand) -> tuple[Term, ...]:
+        """The element at `index` as terms that sum to it."""
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        """How many multiply-adds; one per element unless an op says otherwise."""
+        return math.prod(out)
+
+    def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        """How many input elements are read."""
+        return sum(math.prod(shape) for shape in inputs)
+
+
+@dataclass(frozen=True)
+class Input(Op):
+    """A value that comes from outside: token IDs, positions. Here the way back ends."""
+
+    def compute(self, *inputs: Tensor) -> Tensor:
+        raise TypeError("an input is given, not computed")
+
+    def explain(self, index: Index, *inputs: Operand) -> tuple[Term, ...]:
+        return ()
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return 0

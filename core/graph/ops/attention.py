@@ -1,0 +1,188 @@
+"""Self-attention: who looks at whom, how much, and what is taken along."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.graph.explain import Factor, Operand, Ref, Term, number, products
+from core.graph.op import Index, Op, Shape
+
+ALL = slice(None)
+
+
+@dataclass(frozen=True)
+class Rotate(Op):
+    """Rotary position: pairs of x [head, pos, d_head] turn by position·rate (Su et al. 2021).
+
+    `layout` says which elements are a pair: "half" (i and i + d/2, as Hugging Face stores Llama)
+    or "interleaved" (2i and 2i + 1, as in the paper).
+    """
+
+    base: float
+    layout: str
+
+    def compute(self, x: Tensor, positions: Tensor) -> Tensor:
+        angle = self.angles(x, positions)
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        if self.layout == "half":
+            first, second = x.chunk(2, dim=-1)
+        else:
+            first, second = x[..., 0::2], x[..., 1::2]
+        turned = first * cos - second * sin, second * cos + first * sin
+        if self.layout == "half":
+            return torch.cat(turned, dim=-1)
+        return torch.stack(turned, dim=-1).flatten(-2)
+
+    def angles(self, x: Tensor, positions: Tensor) -> Tensor:
+        """The angle of each pair at each position, [pos, d_head / 2], in radians."""
+        wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+        pair = torch.arange(0, x.shape[-1], 2, device=x.device, dtype=wide)
+        return positions.to(wide).unsqueeze(-1) / self.base ** (pair / x.shape[-1])
+
+    def explain(self, index: Index, x: Operand, positions: Operand) -> tuple[Term, ...]:
+        head, pos, column = index
+        half = x.value.shape[-1] // 2
+        if self.layout == "half":
+            pair, is_second = column % half, column >= half
+            other = column - half if is_second else column + half
+        else:
+            pair, is_second, other = column // 2, column % 2 == 1, column ^ 1
+        angle = self.angles(x.value, positions.value)[pos, pair].item()
+        turn = positions.at(pos).refs
+        sign, minus = (1, "") if is_second else (-1, "−")
+        cos = Factor(math.cos(angle), turn, f"cos({number(angle)})")
+        sin = Factor(sign * math.sin(angle), turn, f"{minus}sin({number(angle)})")
+        return Term((x.at(*index), cos)), Term((x.at(head, pos, other), sin))
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return 2 * math.prod(out)
+
+
+@dataclass(frozen=True)
+class QueryKey(Op):
+    """q·k: q [head, query, d_head], k [kv_head, key, d_head] -> scores [head, query, key]."""
+
+    def compute(self, q: Tensor, k: Tensor) -> Tensor:
+        return per_group(q, k.mT)
+
+    def explain(self, index: Index, q: Operand, k: Operand) -> tuple[Term, ...]:
+        head, query, key = index
+        return products(q.line(head, query, ALL), k.line(shared_head(head, q, k), key, ALL))
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return math.prod(out) * inputs[0][-1]
+
+
+@dataclass(frozen=True)
+class Scale(Op):
+    """x / divisor: scores by the square root of d_head, or by 1 where a model does not scale."""
+
+    divisor: float
+
+    def compute(self, x: Tensor) -> Tensor:
+        return x if self.divisor == 1 else x / self.divisor
+
+    def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
+        constant = Factor(1 / self.divisor, text=f"1/{number(self.divisor)}")
+        return (Term((x.at(*index), constant)),)
+
+
+@dataclass(frozen=True)
+class Mask(Op):
+    """Scores [head, query, key] with -inf where the key comes after the query.
+
+    The last query belongs to the last key, so that a decode step with earlier keys in a cache is
+    masked rightly too. A model that is not causal leaves the scores as they are.
+    """
+
+    causal: bool
+
+    def compute(self, scores: Tensor) -> Tensor:
+        if not self.causal:
+            return scores
+        return scores.masked_fill(self.later(scores), -math.inf)
+
+    def later(self, scores: Tensor) -> Tensor:
+        """True where a key comes after its query, [query, key]."""
+        n_query, n_key = scores.shape[-2:]
+        ones = torch.ones(n_query, n_key, dtype=torch.bool, device=scores.device)
+        return ones.triu(1 + n_key - n_query)
+
+    def explain(self, index: Index, scores: Operand) -> tuple[Term, ...]:
+        _, query, key = index
+        n_query, n_key = scores.value.shape[-2:]
+        if self.causal and key > query + n_key - n_query:
+            return (Term((Factor(-math.inf),)),)
+        return (Term((scores.at(*index),)),)
+
+
+@dataclass(frozen=True)
+class Softmax(Op):
+    """Along the last axis: exp(x) over the sum of all exp in the row."""
+
+    def compute(self, x: Tensor) -> Tensor:
+        return torch.softmax(x, dim=-1)
+
+    def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
+        *row, column = index
+        values = x.value[tuple(row)].double()
+        highest = values.max().item()  # taken off everywhere, so that exp cannot overflow
+        total = (values - highest).exp().sum().item()
+        own = values[column].item()
+        gap = f"{number(own)} − {number(highest)}".replace("− −", "+ ")
+        share = Factor(math.exp(own - highest), (Ref(x.name, index),), f"exp({gap})")
+        line = Ref(x.name, (*row, None))
+        return (Term((share, Factor(1 / total, (line,), f"1/{number(total)}"))),)
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return 2 * math.prod(out)
+
+
+@dataclass(frozen=True)
+class WeightedSum(Op):
+    """A·v: weights [head, query, key], v [kv_head, key, d_head] -> [head, query, d_head]."""
+
+    def compute(self, weights: Tensor, v: Tensor) -> Tensor:
+        return per_group(weights, v)
+
+    def explain(self, index: Index, weights: Operand, v: Operand) -> tuple[Term, ...]:
+        head, query, column = index
+        kv_head = shared_head(head, weights, v)
+        return products(weights.line(head, query, ALL), v.line(kv_head, ALL, column))
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return math.prod(out) * inputs[0][-1]
+
+
+@dataclass(frozen=True)
+class Concat(Op):
+    """heads [head, pos, d_head] side by side -> [pos, concat]; nothing is computed."""
+
+    def compute(self, heads: Tensor) -> Tensor:
+        return heads.permute(1, 0, 2).flatten(1)
+
+    def explain(self, index: Index, heads: Operand) -> tuple[Term, ...]:
+        pos, column = index
+        head, within = divmod(column, heads.value.shape[-1])
+        return (Term((heads.at(head, pos, within),)),)
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return 0
+
+
+def per_group(left: Tensor, right: Tensor) -> Tensor:
+    """left [head, …] @ right [kv_head, …], each kv_head serving its group of heads."""
+    n_heads, n_kv_heads = left.shape[0], right.shape[0]
+    if n_heads == n_kv_heads:
+        return left @ right
+    grouped = left.unflatten(0, (n_kv_heads, n_heads // n_kv_heads))
+    return (grouped @ right.unsqueeze(1)).flatten(0, 1)
+
+
+def shared_head(head: int, many: Operand, few: Operand) -> int:
+    """The kv_head that serves a query head."""
+    return head * few.value.shape[0] // many.value.shape[0]

@@ -1,0 +1,126 @@
+"""Matrix products with weights, and what happens element by element."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from core.graph.explain import Factor, Operand, Term, products
+from core.graph.op import Index, Op, Shape
+
+ALL = slice(None)
+
+
+@dataclass(frozen=True)
+class Affine(Op):
+    """x·W + b: x [pos, in], W [in, out] -> [pos, out]; or per head, W [head, in, out].
+
+    `transposed` takes W as [out, in], which is how a tied unembedding reads the embedding.
+    """
+
+    transposed: bool = False
+
+    def compute(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        if weight.ndim == 3:
+            return self._heads(x, weight, bias)
+        if self.transposed:
+            return F.linear(x, weight, bias)
+        return x @ weight if bias is None else torch.addmm(bias, x, weight)
+
+    def _heads(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """All heads in one product: their matrices side by side, then cut apart by view."""
+        n_heads, d_in, d_head = weight.shape
+        side_by_side = weight.permute(1, 0, 2).reshape(d_in, n_heads * d_head)
+        flat = self.compute(x, side_by_side, None if bias is None else bias.reshape(-1))
+        return flat.view(-1, n_heads, d_head).permute(1, 0, 2)
+
+    def explain(
+        self, index: Index, x: Operand, weight: Operand, bias: Operand | None = None
+    ) -> tuple[Term, ...]:
+        *head, pos, column = index
+        place = (column, ALL) if self.transposed else (ALL, column)
+        terms = products(x.line(pos, ALL), weight.line(*head, *place))
+        return terms if bias is None else (*terms, Term((bias.at(*head, column),)))
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return math.prod(out) * inputs[0][-1]
+
+
+@dataclass(frozen=True)
+class Add(Op):
+    """a + b, same shape."""
+
+    def compute(self, a: Tensor, b: Tensor) -> Tensor:
+        return a + b
+
+    def explain(self, index: Index, a: Operand, b: Operand) -> tuple[Term, ...]:
+        return Term((a.at(*index),)), Term((b.at(*index),))
+
+
+@dataclass(frozen=True)
+class Multiply(Op):
+    """a·b element by element, same shape."""
+
+    def compute(self, a: Tensor, b: Tensor) -> Tensor:
+        return a * b
+
+    def explain(self, index: Index, a: Operand, b: Operand) -> tuple[Term, ...]:
+        return (Term((a.at(*index), b.at(*index))),)
+
+
+@dataclass(frozen=True)
+class Same(Op):
+    """The input under a second name: where a stream enters a block, or a part is left out."""
+
+    def compute(self, x: Tensor) -> Tensor:
+        return x
+
+    def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
+        return (Term((x.at(*index),)),)
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return 0
+
+
+@dataclass(frozen=True)
+class Activation(Op):
+    """z times a gate between 0 and 1 that depends on z: ReLU, GELU exact or tanh, SiLU.
+
+    Sources: Hendrycks and Gimpel 2016 for GELU and its tanh form, which GPT-2 was trained with.
+    """
+
+    kind: str
+
+    def compute(self, z: Tensor) -> Tensor:
+        match self.kind:
+            case "relu":
+                return F.relu(z)
+            case "gelu":
+                return F.gelu(z)
+            case "gelu_tanh":
+                return F.gelu(z, approximate="tanh")
+            case "silu":
+                return F.silu(z)
+        raise ValueError(f"unknown activation {self.kind!r}")
+
+    def explain(self, index: Index, z: Operand) -> tuple[Term, ...]:
+        own = z.at(*index)
+        return (Term((own, Factor(self.gate(own.value), own.refs))),)
+
+    def gate(self, z: float) -> float:
+        """The share of z that passes."""
+        match self.kind:
+            case "relu":
+                return float(z > 0)
+            case "gelu":
+                return 0.5 * math.erfc(-z / math.sqrt(2))
+            case "gelu_tanh":
+                return 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
+            case "silu":
+                # Written with tanh: exp(-z) would overflow for a large negative z.
+                return 0.5 * (1 + math.tanh(z / 2))
+        raise ValueError(f"unknown activation {self.kind!r}")

@@ -1,0 +1,107 @@
+"""LayerNorm (Ba et al. 2016) and RMSNorm (Zhang and Sennrich 2019), one step at a time.
+
+Each works on one row [d_model] of x [pos, d_model]: per token, not per batch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.graph.explain import Factor, Operand, Term, number
+from core.graph.op import Index, Op, Shape
+
+ALL = slice(None)
+
+
+class RowStatistic(Op):
+    """One number per row of the first input, x [pos, d_model] -> [pos]."""
+
+    def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
+        return math.prod(inputs[0])
+
+
+@dataclass(frozen=True)
+class Mean(RowStatistic):
+    """The mean of each row."""
+
+    def compute(self, x: Tensor) -> Tensor:
+        return x.mean(-1)
+
+    def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
+        row = x.line(*index, ALL)
+        return tuple(Term((factor, one_over(len(row)))) for factor in row)
+
+
+@dataclass(frozen=True)
+class Variance(RowStatistic):
+    """The biased variance of each row: divided by d_model, not by d_model - 1."""
+
+    def compute(self, x: Tensor, mean: Tensor) -> Tensor:
+        return (x - mean.unsqueeze(-1)).square().mean(-1)
+
+    def explain(self, index: Index, x: Operand, mean: Operand) -> tuple[Term, ...]:
+        row, centre = x.line(*index, ALL), mean.at(*index)
+        away = [distance(factor, centre) for factor in row]
+        return tuple(Term((d, d, one_over(len(row)))) for d in away)
+
+
+@dataclass(frozen=True)
+class MeanSquare(RowStatistic):
+    """The mean of the squares of each row."""
+
+    def compute(self, x: Tensor) -> Tensor:
+        return x.square().mean(-1)
+
+    def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
+        row = x.line(*index, ALL)
+        return tuple(Term((factor, factor, one_over(len(row)))) for factor in row)
+
+
+@dataclass(frozen=True)
+class Normalize(Op):
+    """(x - mean) / sqrt(variance + eps); with one statistic, x / sqrt(mean square + eps)."""
+
+    eps: float
+
+    def compute(self, x: Tensor, *statistics: Tensor) -> Tensor:
+        *mean, spread = (statistic.unsqueeze(-1) for statistic in statistics)
+        centred = x - mean[0] if mean else x
+        return centred / (spread + self.eps).sqrt()
+
+    def explain(self, index: Index, x: Operand, *statistics: Operand) -> tuple[Term, ...]:
+        *mean, spread = (statistic.at(index[0]) for statistic in statistics)
+        own = x.at(*index)
+        root = math.sqrt(spread.value + self.eps)
+        per_spread = Factor(1 / root, spread.refs, f"1/{number(root)}")
+        return (Term((distance(own, mean[0]) if mean else own, per_spread)),)
+
+
+@dataclass(frozen=True)
+class ScaleShift(Op):
+    """normed·gamma + beta, column by column; beta may be absent."""
+
+    def compute(self, normed: Tensor, gamma: Tensor, beta: Tensor | None = None) -> Tensor:
+        return normed * gamma if beta is None else torch.addcmul(beta, normed, gamma)
+
+    def explain(
+        self, index: Index, normed: Operand, gamma: Operand, beta: Operand | None = None
+    ) -> tuple[Term, ...]:
+        column = index[-1]
+        scaled = Term((normed.at(*index), gamma.at(column)))
+        return (scaled,) if beta is None else (scaled, Term((beta.at(column),)))
+
+
+def one_over(count: int) -> Factor:
+    """The constant 1/n, written as such."""
+    return Factor(1 / count, text=f"1/{count}")
+
+
+def distance(x: Factor, centre: Factor) -> Factor:
+    """x - centre as one factor that points at both."""
+    gap = x.value - centre.value
+    text = f"({number(x.value)} − {number(centre.value)})".replace("− −", "+ ")
+    return Factor(gap, x.refs + centre.refs, text)

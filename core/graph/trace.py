@@ -1,0 +1,163 @@
+"""One prompt's way through a graph: every step can be looked at, and is computed when it is."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from core.graph.explain import Explanation, Operand
+from core.graph.graph import Graph, Step
+from core.graph.op import Cost, Input
+
+MEGABYTE = 2**20
+
+
+class Trace:
+    """The values of all steps for one input, computed lazily and never overwritten.
+
+    A trace whose steps fit in `memory` bytes together keeps each one it computes. A larger one
+    keeps the residual stream, and of the rest what was looked at last; it computes the others
+    again when asked, with the same bits.
+
+    Values are inference tensors: torch refuses to write to them. A trace can be shared between
+    threads.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Tensor],
+        weights: Mapping[str, Tensor],
+        sizes: Mapping[str, int],
+        memory: int = 256 * MEGABYTE,
+    ) -> None:
+        """`sizes` gives the length of every axis word in `graph`."""
+        self.graph = graph
+        self.weights = weights
+        self._sizes = sizes
+        self._kept = dict(inputs)
+        self._recent: OrderedDict[str, Tensor] = OrderedDict()
+        self._memory = memory
+        self._keep_all = sum(map(self._bytes, graph.steps)) <= memory
+        self._lock = threading.RLock()
+
+    @property
+    def steps(self) -> list[str]:
+        """The names of all steps in execution order."""
+        return list(self.graph.steps)
+
+    def step(self, name: str) -> Step:
+        """What the step is: axes, op, inputs, formula. Raises KeyError for an unknown name."""
+        return self.graph[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.graph.steps
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a step or weight, from its axes: nothing is computed."""
+        if name in self.weights:
+            return tuple(self.weights[name].shape)
+        return tuple(self._sizes[axis] for axis in self.graph[name].axes)
+
+    def cost(self, name: str) -> Cost:
+        """What computing this step takes, its inputs given."""
+        step = self.graph[name]
+        inputs, out = tuple(map(self.shape, step.inputs)), self.shape(name)
+        size = self._itemsize
+        read = step.op.elements_read(inputs, out) * size
+        return Cost(step.op.multiply_adds(inputs, out), read, math.prod(out) * size)
+
+    def __getitem__(self, name: str) -> Tensor:
+        """The value of a step, computed now if it is not at hand. Raises KeyError."""
+        self.graph[name]
+        with self._lock, torch.inference_mode():
+            value = self._at_hand(name)
+            if value is None:
+                have = self._kept.keys() | self._recent.keys()
+                value = self._run(self.graph.plan(name, have))
+            self._remember(name, value)
+            return value
+
+    def capture(self) -> dict[str, Tensor]:
+        """Every step at once, by name in execution order; this trace then keeps them all."""
+        with self._lock, torch.inference_mode():
+            self._keep_all = True
+            self._kept.update(self._recent)
+            self._run([step for name, step in self.graph.steps.items() if name not in self._kept])
+            return {name: self._kept[name] for name in self.graph.steps}
+
+    def value(self, name: str, index: tuple[int, ...]) -> float:
+        """One element of a step or weight. Raises KeyError, IndexError."""
+        return self._tensor(name)[self._checked(name, index)].item()
+
+    def explain(self, name: str, index: tuple[int, ...]) -> Explanation:
+        """How the element came about. Raises KeyError, IndexError.
+
+        name: a step or a weight. index: one integer per axis; negative ones count from the end.
+        """
+        index = self._checked(name, index)
+        value = self.value(name, index)
+        if name in self.weights or isinstance(self.graph[name].op, Input):
+            return Explanation(name, index, value, ())
+        step = self.graph[name]
+        operands = (Operand(part, self._tensor(part)) for part in step.inputs)
+        return Explanation(name, index, value, step.op.explain(index, *operands))
+
+    def _tensor(self, name: str) -> Tensor:
+        return self.weights[name] if name in self.weights else self[name]
+
+    def _checked(self, name: str, index: tuple[int, ...]) -> tuple[int, ...]:
+        """The index with negative entries resolved."""
+        shape = self.shape(name)
+        axes = self.graph.weights[name] if name in self.weights else self.graph[name].axes
+        if len(index) != len(shape):
+            raise IndexError(f"{name} has the axes {' '.join(axes)}: {len(shape)} indices needed")
+        for i, size, axis in zip(index, shape, axes, strict=True):
+            if not -size <= i < size:
+                raise IndexError(f"{name}: {axis} index {i} is outside 0 to {size - 1}")
+        return tuple(i % size for i, size in zip(index, shape, strict=True))
+
+    def _run(self, plan: list[Step]) -> Tensor | None:
+        """Compute the steps in order; whatever is not kept goes once its last user is done."""
+        uses = Counter(part for step in plan for part in step.inputs)
+        live: dict[str, Tensor] = {}
+        value = None
+        for step in plan:
+            inputs = (live[part] if part in live else self._operand(part) for part in step.inputs)
+            live[step.name] = value = step.op.compute(*inputs)
+            if step.keep or self._keep_all:
+                self._kept[step.name] = value
+            for part in step.inputs:
+                uses[part] -= 1
+                if not uses[part]:
+                    live.pop(part, None)
+        return value
+
+    def _operand(self, name: str) -> Tensor:
+        value = self._at_hand(name)
+        return self.weights[name] if value is None else value
+
+    def _at_hand(self, name: str) -> Tensor | None:
+        value = self._kept.get(name)
+        return self._recent.get(name) if value is None else value
+
+    def _remember(self, name: str, value: Tensor) -> None:
+        """Keep what was looked at, and let the longest unseen go when memory is short."""
+        if name in self._kept:
+            return
+        self._recent[name] = value
+        self._recent.move_to_end(name)
+        while len(self._recent) > 1 and sum(map(self._bytes, self._recent)) > self._memory:
+            self._recent.popitem(last=False)
+
+    @property
+    def _itemsize(self) -> int:
+        return next(iter(self.weights.values())).element_size()
+
+    def _bytes(self, name: str) -> int:
+        return math.prod(self.shape(name)) * self._itemsize

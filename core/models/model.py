@@ -1,0 +1,148 @@
+"""A model that can be asked: config, weights and tokenizer together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.graph import Graph, PlainForward, Scope, Trace
+from core.models.config import Config
+from core.models.gpt import gpt
+from core.models.tokenizer import Tokenizer
+from core.models.weights import prepare
+
+
+class PromptError(ValueError):
+    """A prompt that a model cannot take."""
+
+
+class EmptyPrompt(PromptError):
+    """No token at all."""
+
+
+class ContextTooLong(PromptError):
+    """More tokens than the model has positions for."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One token that may come next."""
+
+    id: int
+    text: str
+    logit: float
+    prob: float
+
+
+class PromptTrace(Trace):
+    """A trace that also knows its text.
+
+    ids: the token IDs. tokens: a readable piece each, a leading space included.
+    """
+
+    def __init__(self, model: Model, ids: Sequence[int]) -> None:
+        self.model = model
+        self.ids = list(ids)
+        self.tokens = [model.tokenizer.token_text(token_id) for token_id in self.ids]
+        super().__init__(
+            model.graph, model.inputs(self.ids), model.weights, model.sizes(len(self.ids))
+        )
+
+    def __len__(self) -> int:
+        """The number of tokens."""
+        return len(self.ids)
+
+    @property
+    def next_probs(self) -> Tensor:
+        """The probability of every token to come after the last, [vocab]."""
+        with torch.inference_mode():
+            return torch.softmax(self["logits"][-1], dim=-1)
+
+    def top(self, k: int = 10, pos: int = -1) -> list[Candidate]:
+        """The `k` most probable tokens after position `pos`, the likeliest first."""
+        logits = self["logits"][pos]
+        with torch.inference_mode():
+            probs = torch.softmax(logits, dim=-1)
+            values, ids = probs.topk(min(k, len(probs)))
+        return [
+            Candidate(i, self.model.tokenizer.token_text(i), logits[i].item(), prob)
+            for i, prob in zip(ids.tolist(), values.tolist(), strict=True)
+        ]
+
+
+class Model:
+    """A GPT with its weights on a device.
+
+    key, preset: what it was loaded as. weights: read-only, by name; per-head matrices are
+    [head, d_model, d_head]. dtype: of the weights and of everything computed.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        config: Config,
+        tensors: Mapping[str, Tensor],
+        tokenizer: Tokenizer,
+        device: torch.device,
+        dtype: torch.dtype,
+        preset: str | None = None,
+        default_prompt: str = "",
+    ) -> None:
+        """Raises WeightsError if `tensors` are not exactly those that `config` asks for."""
+        self.key = key
+        self.preset = preset
+        self.config = config
+        self.tokenizer = tokenizer
+        self.device = device
+        self.dtype = dtype
+        self.default_prompt = default_prompt
+        self.graph = Graph()
+        gpt(Scope(self.graph), config)
+        self.weights = prepare(tensors, self.graph, config.sizes(), device, dtype)
+
+    def trace(self, prompt: str | Sequence[int]) -> PromptTrace:
+        """All steps for a prompt, each computed when it is looked at.
+
+        prompt: text, or token IDs. Raises EmptyPrompt, ContextTooLong (see `fit`), and the
+        tokenizer's UnknownWord and UnknownId.
+        """
+        ids = self._ids(prompt)
+        return PromptTrace(self, ids)
+
+    def forward(self, prompt: str | Sequence[int]) -> Tensor:
+        """The logits [pos, vocab], computed by the model's code directly, without a trace."""
+        ids = self._ids(prompt)
+        with torch.inference_mode():
+            return gpt(Scope(PlainForward(self.inputs(ids), self.weights)), self.config).value
+
+    def fit(self, ids: Sequence[int]) -> tuple[list[int], int]:
+        """The last n_ctx of `ids`, and how many were cut from the front."""
+        n_cut = max(0, len(ids) - self.config.n_ctx)
+        return list(ids[n_cut:]), n_cut
+
+    def inputs(self, ids: Sequence[int]) -> dict[str, Tensor]:
+        """The two steps that come from outside: token IDs and their positions."""
+        with torch.inference_mode():
+            return {
+                "tokens.ids": torch.tensor(ids, device=self.device),
+                "tokens.positions": torch.arange(len(ids), device=self.device),
+            }
+
+    def sizes(self, n_tokens: int) -> dict[str, int]:
+        """The length of every axis word for a prompt of `n_tokens`."""
+        return self.config.sizes() | dict.fromkeys(("pos", "query", "key"), n_tokens)
+
+    def _ids(self, prompt: str | Sequence[int]) -> list[int]:
+        ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+        if not ids:
+            raise EmptyPrompt("The prompt has no token; a model needs at least one.")
+        self.tokenizer.decode(ids)  # refuses IDs outside the vocabulary before torch sees them
+        if len(ids) > self.config.n_ctx:
+            raise ContextTooLong(
+                f"The prompt has {len(ids)} tokens, and this model has {self.config.n_ctx} "
+                "positions. `fit` keeps the last ones."
+            )
+        return ids

@@ -1,0 +1,60 @@
+"""From stored tensors to the weights of a model: checked, converted, laid out, write-protected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import torch
+from torch import Tensor
+
+from core.graph import Graph
+
+
+class WeightsError(ValueError):
+    """Tensors that do not fit the model: missing, surplus or misshaped ones, by name."""
+
+
+def prepare(
+    tensors: Mapping[str, Tensor],
+    graph: Graph,
+    sizes: Mapping[str, int],
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Mapping[str, Tensor]:
+    """The weights that `graph` names, on `device`, read-only.
+
+    They are inference tensors, which torch refuses to write to. Raises WeightsError.
+    """
+    check(tensors, graph, sizes)
+    with torch.inference_mode():
+        return MappingProxyType(
+            {name: lay_out(tensors[name].to(device, dtype, copy=True)) for name in graph.weights}
+        )
+
+
+def check(tensors: Mapping[str, Tensor], graph: Graph, sizes: Mapping[str, int]) -> None:
+    """Raise WeightsError, naming every tensor that is missing, surplus or of the wrong shape."""
+    problems = [f"{name} is missing" for name in graph.weights if name not in tensors]
+    problems += [
+        f"{name} is not part of this model" for name in tensors if name not in graph.weights
+    ]
+    for name, axes in graph.weights.items():
+        wanted = tuple(sizes[axis] for axis in axes)
+        if name in tensors and tuple(tensors[name].shape) != wanted:
+            found = tuple(tensors[name].shape)
+            problems.append(f"{name} is {found}; {' × '.join(axes)} would be {wanted}")
+    if problems:
+        raise WeightsError("The weights do not fit the model: " + "; ".join(problems))
+
+
+def lay_out(weight: Tensor) -> Tensor:
+    """Per-head matrices [head, in, out] as a view of one [in, head·out] matrix.
+
+    Then one product computes all heads, without a copy each time.
+    """
+    if weight.ndim != 3:
+        return weight
+    n_heads, d_in, d_out = weight.shape
+    side_by_side = weight.permute(1, 0, 2).reshape(d_in, n_heads * d_out).contiguous()
+    return side_by_side.view(d_in, n_heads, d_out).permute(1, 0, 2)
