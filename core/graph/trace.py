@@ -34,7 +34,7 @@ class Trace:
         inputs: Mapping[str, Tensor],
         weights: Mapping[str, Tensor],
         sizes: Mapping[str, int],
-        memory: int = 256 * MEGABYTE,
+        memory: int = 64 * MEGABYTE,
     ) -> None:
         """`sizes` gives the length of every axis word in `graph`."""
         self.graph = graph

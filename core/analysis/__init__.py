@@ -1,0 +1,1 @@
+"""Readings of a trace and small experiments that explain why a step is as it is. Pure torch."""
