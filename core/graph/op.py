@@ -1,4 +1,4 @@
-"""What an op is: it computes a value, explains one element of it, and knows its cost."""
+"""What an op is: it computes a value, explains one element, and knows its code and its cost."""
 
 from __future__ import annotations
 
@@ -39,6 +39,17 @@ class Cost:
     bytes_written: int
 
 
+@dataclass(frozen=True)
+class Variable:
+    """A name in written-out code, and the shape of what it holds."""
+
+    name: str
+    shape: Shape
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Op(ABC):
     """A function of tensors. Ops are frozen dataclasses: equal parameters make equal ops.
 
@@ -56,6 +67,10 @@ class Op(ABC):
     @abstractmethod
     def explain(self, index: Index, *inputs: Operand) -> tuple[Term, ...]:
         """The element at `index` as terms that sum to it."""
+
+    @abstractmethod
+    def code(self, out: Variable, *inputs: Variable) -> str:
+        """The same in plain PyTorch: assigns `out` from variables of these names."""
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         """How many multiply-adds; one per element unless an op says otherwise."""
@@ -75,6 +90,9 @@ class Input(Op):
 
     def explain(self, index: Index, *inputs: Operand) -> tuple[Term, ...]:
         return ()
+
+    def code(self, out: Variable, *inputs: Variable) -> str:
+        raise TypeError("an input is given, not computed")
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return 0

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.graph.explain import Explanation, Operand
 from core.graph.graph import Graph, Step
-from core.graph.op import Cost, Input
+from core.graph.op import Cost, Input, Variable
 
 MEGABYTE = 2**20
 
@@ -108,6 +108,17 @@ class Trace:
         operands = (Operand(part, self._tensor(part)) for part in step.inputs)
         return Explanation(name, index, value, step.op.explain(index, *operands))
 
+    def code(self, name: str) -> str:
+        """The step in plain PyTorch, one line or a few; empty for what comes from outside.
+
+        Variables are called as `variable` says.
+        """
+        step = self.graph[name]
+        if isinstance(step.op, Input):
+            return ""
+        inputs = (Variable(variable(part), self.shape(part)) for part in step.inputs)
+        return step.op.code(Variable(variable(name), self.shape(name)), *inputs)
+
     def _tensor(self, name: str) -> Tensor:
         return self.weights[name] if name in self.weights else self[name]
 
@@ -161,3 +172,10 @@ class Trace:
 
     def _bytes(self, name: str) -> int:
         return math.prod(self.shape(name)) * self._itemsize
+
+
+def variable(name: str) -> str:
+    """A step or weight as a variable: `blocks.0.attn.out` -> `attn_out`, `….attn.q` -> `q`."""
+    *parts, last = name.split(".")
+    telling = last.startswith(("W_", "b_", "scores")) or last in ("q", "k", "v", "ids", "positions")
+    return last if telling or not parts or parts[-1].isdigit() else f"{parts[-1]}_{last}"

@@ -72,4 +72,6 @@ def _matrix(name: str, axes: tuple[str, ...], config: Config) -> Tensor:
         return torch.full(shape, fill, dtype=torch.float64)
     if isinstance(values, dict):
         values = values.get(str(config.n_heads), values["1"])
+    if axes[0] == "kv_head":
+        values = values[: config.n_kv_heads]  # with fewer of them, the first ones are shared
     return torch.tensor(values, dtype=torch.float64)

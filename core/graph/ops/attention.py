@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from core.graph.explain import Factor, Operand, Ref, Term, number, products
-from core.graph.op import Index, Op, Shape
+from core.graph.op import Index, Op, Shape, Variable
 
 ALL = slice(None)
 
@@ -58,6 +58,21 @@ class Rotate(Op):
         sin = Factor(sign * math.sin(angle), turn, f"{minus}sin({number(angle)})")
         return Term((x.at(*index), cos)), Term((x.at(head, pos, other), sin))
 
+    def code(self, out: Variable, x: Variable, positions: Variable) -> str:
+        if self.layout == "half":
+            split, join = f"{x}.chunk(2, dim=-1)", "torch.cat(turned, dim=-1)"
+        else:
+            split = f"{x}[..., 0::2], {x}[..., 1::2]"
+            join = "torch.stack(turned, dim=-1).flatten(-2)"
+        return (
+            f"pair = torch.arange(0, {x}.shape[-1], 2, dtype={x}.dtype)\n"
+            f"angle = {positions}[:, None] / {self.base} ** (pair / {x}.shape[-1])\n"
+            f"cos, sin = angle.cos(), angle.sin()\n"
+            f"first, second = {split}\n"
+            f"turned = first * cos - second * sin, second * cos + first * sin\n"
+            f"{out} = {join}"
+        )
+
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return 2 * math.prod(out)
 
@@ -72,6 +87,9 @@ class QueryKey(Op):
     def explain(self, index: Index, q: Operand, k: Operand) -> tuple[Term, ...]:
         head, query, key = index
         return products(q.line(head, query, ALL), k.line(shared_head(head, q, k), key, ALL))
+
+    def code(self, out: Variable, q: Variable, k: Variable) -> str:
+        return f"{out} = {q} @ {repeated(k, q)}.mT"
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return math.prod(out) * inputs[0][-1]
@@ -89,6 +107,10 @@ class Scale(Op):
     def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
         constant = Factor(1 / self.divisor, text=f"1/{number(self.divisor)}")
         return (Term((x.at(*index), constant)),)
+
+    def code(self, out: Variable, x: Variable) -> str:
+        root = f" / {round(self.divisor**2)} ** 0.5" if self.divisor != 1 else ""
+        return f"{out} = {x}{root}"
 
 
 @dataclass(frozen=True)
@@ -119,6 +141,14 @@ class Mask(Op):
             return (Term((Factor(-math.inf),)),)
         return (Term((scores.at(*index),)),)
 
+    def code(self, out: Variable, scores: Variable) -> str:
+        if not self.causal:
+            return f"{out} = {scores}"
+        return (
+            f"later = torch.ones({scores}.shape[-2:], dtype=torch.bool).triu(1)\n"
+            f"{out} = {scores}.masked_fill(later, -torch.inf)"
+        )
+
 
 @dataclass(frozen=True)
 class Softmax(Op):
@@ -138,6 +168,9 @@ class Softmax(Op):
         line = Ref(x.name, (*row, None))
         return (Term((share, Factor(1 / total, (line,), f"1/{number(total)}"))),)
 
+    def code(self, out: Variable, x: Variable) -> str:
+        return f"{out} = torch.softmax({x}, dim=-1)"
+
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return 2 * math.prod(out)
 
@@ -153,6 +186,9 @@ class WeightedSum(Op):
         head, query, column = index
         kv_head = shared_head(head, weights, v)
         return products(weights.line(head, query, ALL), v.line(kv_head, ALL, column))
+
+    def code(self, out: Variable, weights: Variable, v: Variable) -> str:
+        return f"{out} = {weights} @ {repeated(v, weights)}"
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return math.prod(out) * inputs[0][-1]
@@ -170,6 +206,9 @@ class Concat(Op):
         head, within = divmod(column, heads.value.shape[-1])
         return (Term((heads.at(head, pos, within),)),)
 
+    def code(self, out: Variable, heads: Variable) -> str:
+        return f"{out} = {heads}.transpose(0, 1).flatten(1)"
+
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return 0
 
@@ -186,3 +225,9 @@ def per_group(left: Tensor, right: Tensor) -> Tensor:
 def shared_head(head: int, many: Operand, few: Operand) -> int:
     """The kv_head that serves a query head."""
     return head * few.value.shape[0] // many.value.shape[0]
+
+
+def repeated(few: Variable, many: Variable) -> str:
+    """How code gives every query head its keys or values."""
+    group = many.shape[0] // few.shape[0]
+    return str(few) if group == 1 else f"{few}.repeat_interleave({group}, dim=0)"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from core.graph.explain import Factor, Operand, Term, number
-from core.graph.op import Index, Op, Shape
+from core.graph.op import Index, Op, Shape, Variable
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class OneHot(Op):
         hit = ids.at(pos)
         return (Term((Factor(float(hit.value == column), hit.refs),)),)
 
+    def code(self, out: Variable, ids: Variable) -> str:
+        return f"{out} = torch.nn.functional.one_hot({ids}, {self.n_vocab})"
+
 
 @dataclass(frozen=True)
 class Lookup(Op):
@@ -40,6 +43,9 @@ class Lookup(Op):
         row = ids.at(pos)
         one = Factor(1.0, row.refs)  # the only element of the one-hot row that is not zero
         return (Term((one, table.at(int(row.value), column))),)
+
+    def code(self, out: Variable, table: Variable, ids: Variable) -> str:
+        return f"{out} = {table}[{ids}]"
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return 0
@@ -56,9 +62,9 @@ class Sinusoid(Op):
     """
 
     def compute(self, positions: Tensor, like: Tensor) -> Tensor:
-        column = torch.arange(like.shape[-1], device=like.device)
+        column = torch.arange(like.shape[-1], device=like.device, dtype=like.dtype)
         angle = positions.unsqueeze(-1) * self._rate(column, like.shape[-1])
-        return torch.where(column % 2 == 0, angle.sin(), angle.cos()).to(like.dtype)
+        return torch.where(column % 2 == 0, angle.sin(), angle.cos())
 
     def explain(self, index: Index, positions: Operand, like: Operand) -> tuple[Term, ...]:
         pos, column = index
@@ -66,6 +72,14 @@ class Sinusoid(Op):
         angle = at.value * self._rate(column, like.value.shape[-1])
         name, function = ("cos", math.cos) if column % 2 else ("sin", math.sin)
         return (Term((Factor(function(angle), at.refs, f"{name}({number(angle)})"),)),)
+
+    def code(self, out: Variable, positions: Variable, like: Variable) -> str:
+        return (
+            f"column = torch.arange({like}.shape[-1], dtype={like}.dtype)\n"
+            f"rate = 10000 ** (-2 * (column // 2) / {like}.shape[-1])\n"
+            f"angle = {positions}[:, None] * rate\n"
+            f"{out} = torch.where(column % 2 == 0, angle.sin(), angle.cos())"
+        )
 
     def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return math.prod(inputs[0])

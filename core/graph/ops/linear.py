@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.graph.explain import Factor, Operand, Term, products
-from core.graph.op import Index, Op, Shape
+from core.graph.op import Index, Op, Shape, Variable
 
 ALL = slice(None)
 
@@ -46,6 +46,14 @@ class Affine(Op):
         terms = products(x.line(pos, ALL), weight.line(*head, *place))
         return terms if bias is None else (*terms, Term((bias.at(*head, column),)))
 
+    def code(
+        self, out: Variable, x: Variable, weight: Variable, bias: Variable | None = None
+    ) -> str:
+        product = f"{out} = {x} @ {weight}{'.T' if self.transposed else ''}"
+        if bias is None:
+            return product
+        return f"{product} + {bias}{'[:, None]' if len(bias.shape) == 2 else ''}"
+
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return math.prod(out) * inputs[0][-1]
 
@@ -60,6 +68,9 @@ class Add(Op):
     def explain(self, index: Index, a: Operand, b: Operand) -> tuple[Term, ...]:
         return Term((a.at(*index),)), Term((b.at(*index),))
 
+    def code(self, out: Variable, a: Variable, b: Variable) -> str:
+        return f"{out} = {a} + {b}"
+
 
 @dataclass(frozen=True)
 class Multiply(Op):
@@ -71,6 +82,9 @@ class Multiply(Op):
     def explain(self, index: Index, a: Operand, b: Operand) -> tuple[Term, ...]:
         return (Term((a.at(*index), b.at(*index))),)
 
+    def code(self, out: Variable, a: Variable, b: Variable) -> str:
+        return f"{out} = {a} * {b}"
+
 
 @dataclass(frozen=True)
 class Same(Op):
@@ -81,6 +95,9 @@ class Same(Op):
 
     def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
         return (Term((x.at(*index),)),)
+
+    def code(self, out: Variable, x: Variable) -> str:
+        return f"{out} = {x}"
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return 0
@@ -110,6 +127,11 @@ class Activation(Op):
     def explain(self, index: Index, z: Operand) -> tuple[Term, ...]:
         own = z.at(*index)
         return (Term((own, Factor(self.gate(own.value), own.refs))),)
+
+    def code(self, out: Variable, z: Variable) -> str:
+        name, _, approximate = self.kind.partition("_")
+        option = f', approximate="{approximate}"' if approximate else ""
+        return f"{out} = torch.nn.functional.{name}({z}{option})"
 
     def gate(self, z: float) -> float:
         """The share of z that passes."""

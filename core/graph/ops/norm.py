@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.graph.explain import Factor, Operand, Term, number
-from core.graph.op import Index, Op, Shape
+from core.graph.op import Index, Op, Shape, Variable
 
 ALL = slice(None)
 
@@ -35,6 +35,9 @@ class Mean(RowStatistic):
         row = x.line(*index, ALL)
         return tuple(Term((factor, one_over(len(row)))) for factor in row)
 
+    def code(self, out: Variable, x: Variable) -> str:
+        return f"{out} = {x}.mean(dim=-1)"
+
 
 @dataclass(frozen=True)
 class Variance(RowStatistic):
@@ -48,6 +51,9 @@ class Variance(RowStatistic):
         away = [distance(factor, centre) for factor in row]
         return tuple(Term((d, d, one_over(len(row)))) for d in away)
 
+    def code(self, out: Variable, x: Variable, mean: Variable) -> str:
+        return f"{out} = ({x} - {mean}[:, None]).square().mean(dim=-1)"
+
 
 @dataclass(frozen=True)
 class MeanSquare(RowStatistic):
@@ -59,6 +65,9 @@ class MeanSquare(RowStatistic):
     def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
         row = x.line(*index, ALL)
         return tuple(Term((factor, factor, one_over(len(row)))) for factor in row)
+
+    def code(self, out: Variable, x: Variable) -> str:
+        return f"{out} = {x}.square().mean(dim=-1)"
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,11 @@ class Normalize(Op):
         per_spread = Factor(1 / root, spread.refs, f"1/{number(root)}")
         return (Term((distance(own, mean[0]) if mean else own, per_spread)),)
 
+    def code(self, out: Variable, x: Variable, *statistics: Variable) -> str:
+        *mean, spread = (f"{statistic}[:, None]" for statistic in statistics)
+        centred = f"({x} - {mean[0]})" if mean else x
+        return f"{out} = {centred} / torch.sqrt({spread} + {self.eps})"
+
 
 @dataclass(frozen=True)
 class ScaleShift(Op):
@@ -93,6 +107,11 @@ class ScaleShift(Op):
         column = index[-1]
         scaled = Term((normed.at(*index), gamma.at(column)))
         return (scaled,) if beta is None else (scaled, Term((beta.at(column),)))
+
+    def code(
+        self, out: Variable, normed: Variable, gamma: Variable, beta: Variable | None = None
+    ) -> str:
+        return f"{out} = {normed} * {gamma}" + (f" + {beta}" if beta else "")
 
 
 def one_over(count: int) -> Factor:

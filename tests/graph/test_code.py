@@ -1,0 +1,66 @@
+"""The PyTorch lines shown beside each step, run as they are, give the step's values."""
+
+import pytest
+import torch
+
+import core
+from core.graph.trace import variable
+
+SETTINGS = [
+    {"preset": preset}
+    for preset in (
+        "part-1",
+        "part-2",
+        "part-3",
+        "part-4",
+        "part-4-mlp",
+        "part-5",
+        "part-6",
+        "block",
+    )
+] + [
+    {"position": "rotary"},
+    {"position": "rotary", "rotary_layout": "interleaved"},
+    {"position": "sinusoidal"},
+    {"norm": "rms", "n_kv_heads": 1},
+    {"bias_qkv": True, "bias_out": True, "scaled": False},
+    {"activation": "relu"},
+    {"activation": "gelu"},
+]
+
+
+def run(trace, name):
+    """Execute the code of one step with only torch, its inputs, and nothing of ours."""
+    step = trace.step(name)
+    given = {
+        variable(part): (trace.weights[part] if part in trace.weights else trace[part]).clone()
+        for part in step.inputs
+    }
+    namespace = {"torch": torch, **given}
+    exec(trace.code(name), namespace)
+    return namespace[variable(name)]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_code_computes_what_is_shown(settings):
+    model = core.load("worked-example", **settings)
+    trace = model.trace(model.default_prompt)
+    for name in trace.steps[2:]:
+        found = run(trace, name)
+        expected = trace[name]
+        assert found.shape == expected.shape, name
+        torch.testing.assert_close(
+            found.double(), expected.double(), rtol=1e-12, atol=1e-12, msg=name
+        )
+
+
+def test_what_comes_from_outside_has_no_code():
+    trace = core.load("worked-example").trace("나는")
+    assert trace.code("tokens.ids") == "" == trace.code("tokens.positions")
+
+
+def test_code_reads_like_the_mathematics():
+    trace = core.load("worked-example").trace("나는 밥을")
+    assert trace.code("blocks.0.attn.scores") == "scores = q @ k.mT"
+    assert trace.code("blocks.0.attn.scores_scaled") == "scores_scaled = scores / 2 ** 0.5"
+    assert trace.code("blocks.0.resid_mid") == "resid_mid = resid_in + attn_out"
