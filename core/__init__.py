@@ -10,7 +10,7 @@ Importing this pulls in torch and tiktoken, but neither streamlit nor plotly.
 
 from core import models, snapshot
 from core.generate.sampling import Distribution, Stage, distribution
-from core.graph import Explanation, Factor, Ref, Step, StepDiff, Term, Trace, diff
+from core.graph import EditError, Explanation, Factor, Ref, Step, StepDiff, Term, Trace, diff
 from core.models.catalogue import ModelEntry, UnknownModel, load
 from core.models.config import Config, ConfigError
 from core.models.device import describe_device
@@ -24,6 +24,7 @@ __all__ = [
     "ConfigError",
     "ContextTooLong",
     "Distribution",
+    "EditError",
     "EmptyPrompt",
     "Explanation",
     "Factor",

@@ -1,6 +1,7 @@
 """A GPT as a spreadsheet of tensors: steps, ops, graph, trace, explanation, diff."""
 
 from core.graph.diff import StepDiff, compare, diff
+from core.graph.edit import EditError, Edits, merged
 from core.graph.explain import Explanation, Factor, Ref, Term
 from core.graph.graph import Graph, PlainForward, Scope, Step
 from core.graph.op import Cost, Node, Op
@@ -8,6 +9,8 @@ from core.graph.trace import Trace
 
 __all__ = [
     "Cost",
+    "EditError",
+    "Edits",
     "Explanation",
     "Factor",
     "Graph",
@@ -22,4 +25,5 @@ __all__ = [
     "Trace",
     "compare",
     "diff",
+    "merged",
 ]

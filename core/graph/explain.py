@@ -57,13 +57,15 @@ class Term:
 class Explanation:
     """Where one element came from: `value` is the sum of `terms` up to rounding.
 
-    A token ID, a position or a weight has no terms: there the way back ends.
+    A token ID, a position or a weight has no terms: there the way back ends. Neither has an element
+    that was set by hand, which `edited` says.
     """
 
     name: str
     index: tuple[int, ...]
     value: float
     terms: tuple[Term, ...]
+    edited: bool = False
 
     def largest(self, count: int) -> tuple[tuple[Term, ...], float, int]:
         """The `count` largest terms in their own order, the sum of the others and their number."""

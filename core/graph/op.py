@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -55,7 +56,10 @@ class Op(ABC):
 
     Applied to nodes, an op gives a `Call`; inputs that are None (a bias that a model lacks) are
     left out. `compute` never writes to its inputs; it may return one of them unchanged.
+    `editable` says whether elements of the result can be set by hand.
     """
+
+    editable: ClassVar[bool] = True
 
     def __call__(self, *inputs: Node | None) -> Call:
         return Call(self, tuple(node for node in inputs if node is not None))
@@ -84,6 +88,8 @@ class Op(ABC):
 @dataclass(frozen=True)
 class Input(Op):
     """A value that comes from outside: token IDs, positions. Here the way back ends."""
+
+    editable: ClassVar[bool] = False
 
     def compute(self, *inputs: Tensor) -> Tensor:
         raise TypeError("an input is given, not computed")

@@ -6,10 +6,12 @@ import math
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
+from core.graph.edit import EditError, Edits, check_edits, covers, put, same
 from core.graph.explain import Explanation, Operand
 from core.graph.graph import Graph, Step
 from core.graph.op import Cost, Input, Variable
@@ -24,6 +26,11 @@ class Trace:
     keeps the residual stream, and of the rest what was looked at last; it computes the others
     again when asked, with the same bits.
 
+    A trace may be made from another one, its `base`: by edits, or for a graph that differs in some
+    steps. Then it computes only the steps that these reach and takes all other values from the
+    base.
+
+    edits: what was set by hand, by name. reached: the steps that may differ from the base.
     Values are inference tensors: torch refuses to write to them. A trace can be shared between
     threads.
     """
@@ -35,16 +42,68 @@ class Trace:
         weights: Mapping[str, Tensor],
         sizes: Mapping[str, int],
         memory: int = 64 * MEGABYTE,
+        edits: Edits | None = None,
+        base: Trace | None = None,
     ) -> None:
-        """`sizes` gives the length of every axis word in `graph`."""
+        """`sizes` gives the length of every axis word in `graph`; a base has the same inputs.
+
+        Raises EditError.
+        """
         self.graph = graph
-        self.weights = weights
+        self.edits = edits or {}
+        self._base = base
         self._sizes = sizes
+        self.weights = weights
+        check_edits(self.edits, self._editable_shape)
+        self.weights = self._edited(weights)
+        self.reached = self._reach()
         self._kept = dict(inputs)
         self._recent: OrderedDict[str, Tensor] = OrderedDict()
         self._memory = memory
         self._keep_all = sum(map(self._bytes, graph.steps)) <= memory
         self._lock = threading.RLock()
+
+    def _edited(self, weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """The weights with the edited ones replaced by copies; a base's copies are used again."""
+        changed = {}
+        for name, changes in self.edits.items():
+            if name not in weights:
+                continue
+            if self._base is not None and same(changes, self._base.edits.get(name)):
+                changed[name] = self._base.weights[name]
+                continue
+            with torch.inference_mode():
+                changed[name] = put(weights[name], changes)
+        return MappingProxyType({**weights, **changed})
+
+    def _editable_shape(self, name: str) -> tuple[int, ...]:
+        if name not in self.weights and not (name in self and self.graph[name].op.editable):
+            raise EditError(
+                f"{name} is neither a weight nor a computed step of this model, so it cannot be "
+                "edited; token IDs follow from the prompt"
+            )
+        return self.shape(name)
+
+    def _reach(self) -> frozenset[str]:
+        """The steps that differ from the base's in what they do, or come after one that does."""
+        reached: set[str] = set()
+        for name, step in self.graph.steps.items():
+            if self._base is None or self._differs(step) or not reached.isdisjoint(step.inputs):
+                reached.add(name)
+        return frozenset(reached)
+
+    def _differs(self, step: Step) -> bool:
+        before = self._base.graph.steps.get(step.name)
+        return (
+            before is None
+            or (before.op, before.inputs) != (step.op, step.inputs)
+            or not same(self.edits.get(step.name), self._base.edits.get(step.name))
+            or any(
+                self.weights[part] is not self._base.weights.get(part)
+                for part in step.inputs
+                if part in self.weights
+            )
+        )
 
     @property
     def steps(self) -> list[str]:
@@ -75,11 +134,12 @@ class Trace:
     def __getitem__(self, name: str) -> Tensor:
         """The value of a step, computed now if it is not at hand. Raises KeyError."""
         self.graph[name]
+        if name not in self.reached:
+            return self._base[name]
         with self._lock, torch.inference_mode():
             value = self._at_hand(name)
             if value is None:
-                have = self._kept.keys() | self._recent.keys()
-                value = self._run(self.graph.plan(name, have))
+                value = self._run(self.graph.plan(name, self._have()))
             self._remember(name, value)
             return value
 
@@ -88,8 +148,9 @@ class Trace:
         with self._lock, torch.inference_mode():
             self._keep_all = True
             self._kept.update(self._recent)
-            self._run([step for name, step in self.graph.steps.items() if name not in self._kept])
-            return {name: self._kept[name] for name in self.graph.steps}
+            have = self._have()
+            self._run([step for name, step in self.graph.steps.items() if name not in have])
+            return {name: self[name] for name in self.graph.steps}
 
     def value(self, name: str, index: tuple[int, ...]) -> float:
         """One element of a step or weight. Raises KeyError, IndexError."""
@@ -102,6 +163,8 @@ class Trace:
         """
         index = self._checked(name, index)
         value = self.value(name, index)
+        if name in self.edits and covers(self.edits[name], index):
+            return Explanation(name, index, value, (), edited=True)
         if name in self.weights or isinstance(self.graph[name].op, Input):
             return Explanation(name, index, value, ())
         step = self.graph[name]
@@ -140,7 +203,10 @@ class Trace:
         value = None
         for step in plan:
             inputs = (live[part] if part in live else self._operand(part) for part in step.inputs)
-            live[step.name] = value = step.op.compute(*inputs)
+            value = step.op.compute(*inputs)
+            if step.name in self.edits:
+                value = put(value, self.edits[step.name])
+            live[step.name] = value
             if step.keep or self._keep_all:
                 self._kept[step.name] = value
             for part in step.inputs:
@@ -149,9 +215,13 @@ class Trace:
                     live.pop(part, None)
         return value
 
+    def _have(self) -> set[str]:
+        """The steps that need not be computed."""
+        return {*self._kept, *self._recent, *(self.graph.steps.keys() - self.reached)}
+
     def _operand(self, name: str) -> Tensor:
         value = self._at_hand(name)
-        return self.weights[name] if value is None else value
+        return self._tensor(name) if value is None else value
 
     def _at_hand(self, name: str) -> Tensor | None:
         value = self._kept.get(name)

@@ -6,7 +6,7 @@ Every value has a name, its axes, the op that computes it, and its formula. Hand
 
 from __future__ import annotations
 
-from core.graph.graph import Scope
+from core.graph.graph import Graph, Scope
 from core.graph.op import Node
 from core.graph.ops import (
     Activation,
@@ -33,6 +33,13 @@ from core.graph.ops import (
 from core.models.config import Config
 
 CURVES = {"gelu_tanh": "GELU", "gelu": "GELU", "relu": "ReLU", "silu": "SiLU"}
+
+
+def graph_of(config: Config) -> Graph:
+    """The steps and weights of the model that `config` describes."""
+    graph = Graph()
+    gpt(Scope(graph), config)
+    return graph
 
 
 def gpt(g: Scope, c: Config) -> Node:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from core.graph import Graph, PlainForward, Scope, Trace
+from core.graph import Edits, PlainForward, Scope, Trace, merged
 from core.models.config import Config
-from core.models.gpt import gpt
+from core.models.gpt import gpt, graph_of
 from core.models.tokenizer import Tokenizer
-from core.models.weights import prepare
+from core.models.weights import adapt, prepare
 
 
 class PromptError(ValueError):
@@ -43,13 +44,37 @@ class PromptTrace(Trace):
     ids: the token IDs. tokens: a readable piece each, a leading space included.
     """
 
-    def __init__(self, model: Model, ids: Sequence[int]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        ids: Sequence[int],
+        edits: Edits | None = None,
+        base: PromptTrace | None = None,
+    ) -> None:
         self.model = model
         self.ids = list(ids)
         self.tokens = [model.tokenizer.token_text(token_id) for token_id in self.ids]
-        super().__init__(
-            model.graph, model.inputs(self.ids), model.weights, model.sizes(len(self.ids))
-        )
+        inputs, sizes = model.inputs(self.ids), model.sizes(len(self.ids))
+        super().__init__(model.graph, inputs, model.weights, sizes, edits=edits, base=base)
+
+    def edit(self, edits: Edits) -> PromptTrace:
+        """The same prompt with elements of weights or steps set by hand, on top of earlier edits.
+
+        edits: {name: {index: value}}; None in an index stands for all of that axis. Only what the
+        edits reach is computed again. Raises EditError.
+        """
+        return PromptTrace(self.model, self.ids, merged(self.edits, edits), base=self)
+
+    def switch(self, **settings: object) -> PromptTrace:
+        """The same prompt and edits with other config settings, as `scaled=False`.
+
+        Edits of a step or weight that the other model lacks are left out. Raises what
+        `Model.switch` raises.
+        """
+        model = self.model.switch(**settings)
+        names = model.graph.steps.keys() | model.weights.keys()
+        edits = {name: changes for name, changes in self.edits.items() if name in names}
+        return PromptTrace(model, self.ids, edits, base=self)
 
     def __len__(self) -> int:
         """The number of tokens."""
@@ -91,7 +116,7 @@ class Model:
         preset: str | None = None,
         default_prompt: str = "",
     ) -> None:
-        """Raises WeightsError if `tensors` are not exactly those that `config` asks for."""
+        """Copies `tensors`. Raises WeightsError if they are not exactly what `config` asks for."""
         self.key = key
         self.preset = preset
         self.config = config
@@ -99,8 +124,7 @@ class Model:
         self.device = device
         self.dtype = dtype
         self.default_prompt = default_prompt
-        self.graph = Graph()
-        gpt(Scope(self.graph), config)
+        self.graph = graph_of(config)
         self.weights = prepare(tensors, self.graph, config.sizes(), device, dtype)
 
     def trace(self, prompt: str | Sequence[int]) -> PromptTrace:
@@ -111,6 +135,18 @@ class Model:
         """
         ids = self._ids(prompt)
         return PromptTrace(self, ids)
+
+    def switch(self, **settings: object) -> Model:
+        """The same weights under other settings, as `norm_placement="post"`; nothing is copied.
+
+        A norm that the model did not have starts with gamma 1 and beta 0, a bias with 0. Raises
+        ConfigError for impossible settings, WeightsError for those that ask for other weights.
+        """
+        switched = copy(self)
+        switched.config = replace(self.config, **settings)
+        switched.graph = graph_of(switched.config)
+        switched.weights = adapt(self.weights, switched.graph, switched.config.sizes())
+        return switched
 
     def forward(self, prompt: str | Sequence[int]) -> Tensor:
         """The logits [pos, vocab], computed by the model's code directly, without a trace."""

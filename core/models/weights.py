@@ -33,6 +33,34 @@ def prepare(
         )
 
 
+def adapt(
+    weights: Mapping[str, Tensor], graph: Graph, sizes: Mapping[str, int]
+) -> Mapping[str, Tensor]:
+    """The weights that another graph of the same model names: shared, never copied.
+
+    Where it has a norm or bias that the model lacked, that starts as before any training. Raises
+    WeightsError.
+    """
+    like = next(iter(weights.values()))
+    found = {name: weights[name] for name in graph.weights if name in weights}
+    with torch.inference_mode():
+        for name, axes in graph.weights.items():
+            start = untrained(name)
+            if name not in found and start is not None:
+                shape = [sizes[axis] for axis in axes]
+                found[name] = torch.full(shape, start, dtype=like.dtype, device=like.device)
+    check(found, graph, sizes)
+    return MappingProxyType(found)
+
+
+def untrained(name: str) -> float | None:
+    """What training starts a norm or bias with; None for a matrix."""
+    last = name.rpartition(".")[2]
+    if last == "gamma":
+        return 1.0
+    return 0.0 if last == "beta" or last.startswith("b_") else None
+
+
 def check(tensors: Mapping[str, Tensor], graph: Graph, sizes: Mapping[str, int]) -> None:
     """Raise WeightsError, naming every tensor that is missing, surplus or of the wrong shape."""
     problems = [f"{name} is missing" for name in graph.weights if name not in tensors]

@@ -12,13 +12,13 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from core.graph import Graph, Scope
 from core.models.assets import ASSETS
 from core.models.config import Config
 from core.models.device import pick_device
-from core.models.gpt import gpt
+from core.models.gpt import graph_of
 from core.models.model import Model
 from core.models.tokenizer import WordTokenizer
+from core.models.weights import untrained
 
 KEY = "worked-example"
 
@@ -58,9 +58,8 @@ def tensors(config: Config) -> dict[str, Tensor]:
     What the example does not mention starts as training would start it: gamma 1, beta and
     biases 0.
     """
-    graph = Graph()
-    gpt(Scope(graph), config)
-    return {name: _matrix(name, axes, config) for name, axes in graph.weights.items()}
+    weights = graph_of(config).weights
+    return {name: _matrix(name, axes, config) for name, axes in weights.items()}
 
 
 def _matrix(name: str, axes: tuple[str, ...], config: Config) -> Tensor:
@@ -68,8 +67,7 @@ def _matrix(name: str, axes: tuple[str, ...], config: Config) -> Tensor:
     values = example()["matrices"].get(role)
     if values is None:
         shape = [config.sizes()[axis] for axis in axes]
-        fill = 1.0 if role.endswith("gamma") else 0.0
-        return torch.full(shape, fill, dtype=torch.float64)
+        return torch.full(shape, untrained(role), dtype=torch.float64)
     if isinstance(values, dict):
         values = values.get(str(config.n_heads), values["1"])
     if axes[0] == "kv_head":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ class OneHot(Op):
     """ids [pos] -> [pos, vocab] of 0 and 1, one byte a cell; shown, never multiplied with."""
 
     n_vocab: int
+    editable: ClassVar[bool] = False  # it follows from the IDs, and nothing is computed from it
 
     def compute(self, ids: Tensor) -> Tensor:
         vocab = torch.arange(self.n_vocab, device=ids.device)
@@ -58,13 +60,15 @@ class Lookup(Op):
 class Sinusoid(Op):
     """positions [pos] -> sin and cos in turn, [pos, d_model] (Vaswani et al. 2017).
 
-    The second input only lends its width and dtype.
+    The second input only lends its width, dtype and device. Angles are float64, on the processor:
+    rounded to float32 a late position is off by 1e-4, and Apple's GPU has no float64.
     """
 
     def compute(self, positions: Tensor, like: Tensor) -> Tensor:
-        column = torch.arange(like.shape[-1], device=like.device, dtype=like.dtype)
-        angle = positions.unsqueeze(-1) * self._rate(column, like.shape[-1])
-        return torch.where(column % 2 == 0, angle.sin(), angle.cos())
+        column = torch.arange(like.shape[-1], dtype=torch.float64)
+        angle = positions.cpu().unsqueeze(-1) * self._rate(column, like.shape[-1])
+        table = torch.where(column % 2 == 0, angle.sin(), angle.cos())
+        return table.to(like.dtype).to(like.device)
 
     def explain(self, index: Index, positions: Operand, like: Operand) -> tuple[Term, ...]:
         pos, column = index
@@ -75,10 +79,10 @@ class Sinusoid(Op):
 
     def code(self, out: Variable, positions: Variable, like: Variable) -> str:
         return (
-            f"column = torch.arange({like}.shape[-1], dtype={like}.dtype)\n"
+            f"column = torch.arange({like}.shape[-1], dtype=torch.float64)\n"
             f"rate = 10000 ** (-2 * (column // 2) / {like}.shape[-1])\n"
             f"angle = {positions}[:, None] * rate\n"
-            f"{out} = torch.where(column % 2 == 0, angle.sin(), angle.cos())"
+            f"{out} = torch.where(column % 2 == 0, angle.sin(), angle.cos()).to({like}.dtype)"
         )
 
     def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> int:
