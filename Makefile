@@ -2,6 +2,8 @@
 # pinned, and install again only when a requirements file changed.
 
 .DEFAULT_GOAL := help
+# An environment whose creation failed half-way must not pass for a finished one.
+.DELETE_ON_ERROR:
 .PHONY: app test lint bench clean help
 
 # Set PYTHON to choose one: make app PYTHON=/path/to/python3.12

@@ -38,10 +38,15 @@ class Rotate(Op):
         return torch.stack(turned, dim=-1).flatten(-2)
 
     def angles(self, x: Tensor, positions: Tensor) -> Tensor:
-        """The angle of each pair at each position, [pos, d_head / 2], in radians."""
+        """The angle of each pair at each position, [pos, d_head / 2], in radians.
+
+        Position times rate, in the order and precision in which Llama models are trained: at late
+        positions float32 has few digits left, and another order would give other angles.
+        """
         wide = torch.float64 if x.dtype == torch.float64 else torch.float32
         pair = torch.arange(0, x.shape[-1], 2, device=x.device, dtype=wide)
-        return positions.to(wide).unsqueeze(-1) / self.base ** (pair / x.shape[-1])
+        rate = 1.0 / self.base ** (pair / x.shape[-1])
+        return positions.to(wide).unsqueeze(-1) * rate
 
     def explain(self, index: Index, x: Operand, positions: Operand) -> tuple[Term, ...]:
         head, pos, column = index
@@ -66,7 +71,8 @@ class Rotate(Op):
             join = "torch.stack(turned, dim=-1).flatten(-2)"
         return (
             f"pair = torch.arange(0, {x}.shape[-1], 2, dtype={x}.dtype)\n"
-            f"angle = {positions}[:, None] / {self.base} ** (pair / {x}.shape[-1])\n"
+            f"rate = 1 / {self.base} ** (pair / {x}.shape[-1])\n"
+            f"angle = {positions}[:, None] * rate\n"
             f"cos, sin = angle.cos(), angle.sin()\n"
             f"first, second = {split}\n"
             f"turned = first * cos - second * sin, second * cos + first * sin\n"

@@ -1,0 +1,226 @@
+"""The engine against `transformers` Llama and Qwen2 with random weights, saved and loaded back.
+
+float32, within 1e-5 of the largest value of each tensor.
+"""
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+from core.models.config import Config
+from tests.support.close import assert_close
+from tests.support.hugging_face import Heard, ours, random_ids, randomise, through_a_file
+
+COMMON = {
+    "hidden_size": 32,
+    "intermediate_size": 44,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 61,
+    "max_position_embeddings": 48,
+    "tie_word_embeddings": False,
+    "attn_implementation": "eager",
+}
+KINDS = {
+    "one kv head per head": (LlamaConfig, {"num_key_value_heads": 4}),
+    "grouped queries": (LlamaConfig, {"num_key_value_heads": 2, "num_hidden_layers": 3}),
+    "one kv head, tied": (LlamaConfig, {"num_key_value_heads": 1, "tie_word_embeddings": True}),
+    "wide heads, another base": (
+        LlamaConfig,
+        {
+            "num_key_value_heads": 2,
+            "head_dim": 20,
+            "rms_norm_eps": 1e-3,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 500.0},
+        },
+    ),
+    "biases everywhere in attention": (
+        LlamaConfig,
+        {"num_key_value_heads": 2, "attention_bias": True},
+    ),
+    "Qwen2: biases of q, k and v": (Qwen2Config, {"num_key_value_heads": 2}),
+}
+NETWORKS = {LlamaConfig: LlamaForCausalLM, Qwen2Config: Qwen2ForCausalLM}
+
+
+def our_config(hf) -> Config:
+    qwen = isinstance(hf, Qwen2Config)
+    return Config(
+        n_layers=hf.num_hidden_layers,
+        n_heads=hf.num_attention_heads,
+        n_kv_heads=hf.num_key_value_heads,
+        d_model=hf.hidden_size,
+        d_head=d_head_of(hf),
+        d_mlp=hf.intermediate_size,
+        n_vocab=hf.vocab_size,
+        n_ctx=hf.max_position_embeddings,
+        position="rotary",
+        rotary_base=hf.rope_parameters["rope_theta"],
+        norm="rms",
+        norm_eps=hf.rms_norm_eps,
+        activation="silu",
+        gated=True,
+        bias_qkv=qwen or hf.attention_bias,
+        bias_out=not qwen and hf.attention_bias,
+        bias_mlp=False,
+        tied=hf.tie_word_embeddings,
+    )
+
+
+def d_head_of(hf) -> int:
+    return getattr(hf, "head_dim", None) or hf.hidden_size // hf.num_attention_heads
+
+
+def our_tensors(hf, state: dict) -> dict:
+    """Llama stores its matrices as [out, in], heads one after the other in `out`."""
+    d_head = d_head_of(hf)
+    tensors = {
+        "embed.W_E": state["model.embed_tokens.weight"],
+        "ln_f.gamma": state["model.norm.weight"],
+    }
+    if not hf.tie_word_embeddings:
+        tensors["unembed.W_U"] = state["lm_head.weight"].T
+    for i in range(hf.num_hidden_layers):
+        theirs, own = f"model.layers.{i}", f"blocks.{i}"
+        for letter in "QKV":
+            name = f"{theirs}.self_attn.{letter.lower()}_proj"
+            per_head = state[f"{name}.weight"].split(d_head)
+            tensors[f"{own}.attn.W_{letter}"] = torch.stack([head.T for head in per_head])
+            if f"{name}.bias" in state:
+                tensors[f"{own}.attn.b_{letter}"] = state[f"{name}.bias"].reshape(-1, d_head)
+        tensors[f"{own}.attn.W_O"] = state[f"{theirs}.self_attn.o_proj.weight"].T
+        if f"{theirs}.self_attn.o_proj.bias" in state:
+            tensors[f"{own}.attn.b_O"] = state[f"{theirs}.self_attn.o_proj.bias"]
+        tensors[f"{own}.mlp.W_gate"] = state[f"{theirs}.mlp.gate_proj.weight"].T
+        tensors[f"{own}.mlp.W_up"] = state[f"{theirs}.mlp.up_proj.weight"].T
+        tensors[f"{own}.mlp.W_2"] = state[f"{theirs}.mlp.down_proj.weight"].T
+        tensors[f"{own}.ln_1.gamma"] = state[f"{theirs}.input_layernorm.weight"]
+        tensors[f"{own}.ln_2.gamma"] = state[f"{theirs}.post_attention_layernorm.weight"]
+    return tensors
+
+
+def make(kind, settings, folder, dtype=torch.float32):
+    config = kind(**COMMON | settings)
+    network = NETWORKS[kind](config).eval()
+    randomise(network, seed=11)
+    model = ours(our_config(config), our_tensors(config, through_a_file(network, folder)), dtype)
+    return model, network
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def pair(request, tmp_path_factory):
+    """Our trace of a prompt as long as the context, and what the network said to the same."""
+    model, network = make(*KINDS[request.param], tmp_path_factory.mktemp("llama"))
+    ids = random_ids(48, 61)
+    return model.trace(ids), Heard(network, ids), network
+
+
+def each_layer(trace):
+    return range(trace.model.config.n_layers)
+
+
+def rotated(heard: Heard, network, layer: int):
+    """q and k after the rotation by `transformers`' own function, from what its modules said."""
+    d_head = d_head_of(network.config)
+    q, k = (
+        heard.outputs[f"model.layers.{layer}.self_attn.{c}_proj"].unflatten(-1, (-1, d_head))
+        for c in "qk"
+    )
+    q, k = q.transpose(0, 1)[None], k.transpose(0, 1)[None]
+    cos, sin = network.model.rotary_emb(q, torch.arange(q.shape[-2])[None])
+    return [x[0] for x in apply_rotary_pos_emb(q, k, cos, sin)]
+
+
+def test_weights_are_not_trivial(pair):
+    """Guards the other tests: a bias of zero or a gamma of one would hide its absence."""
+    for name, weight in pair[0].model.weights.items():
+        assert weight.std() > 0.05, name
+
+
+def test_hidden_states(pair):
+    """`hidden_states` holds the input of every block and, last, the output of the final norm."""
+    trace, heard, _ = pair
+    assert len(heard.hidden_states) == len(each_layer(trace)) + 1
+    assert_close(trace["embed.sum"], heard.hidden_states[0], 1e-5)
+    for i in each_layer(trace):
+        assert_close(trace[f"blocks.{i}.resid_in"], heard.hidden_states[i], 1e-5)
+        resid_mid = heard.inputs[f"model.layers.{i}.post_attention_layernorm"]
+        assert_close(trace[f"blocks.{i}.resid_mid"], resid_mid, 1e-5)
+        assert_close(trace[f"blocks.{i}.resid_out"], heard.outputs[f"model.layers.{i}"], 1e-5)
+    assert_close(trace["ln_f.out"], heard.hidden_states[-1], 1e-5)
+
+
+@pytest.mark.parametrize(
+    "step, module", [("ln_1", "input_layernorm"), ("ln_2", "post_attention_layernorm")]
+)
+def test_rms_norms(pair, step, module):
+    trace, heard, _ = pair
+    for i in each_layer(trace):
+        expected = heard.outputs[f"model.layers.{i}.{module}"]
+        assert_close(trace[f"blocks.{i}.{step}.out"], expected, 1e-5)
+
+
+@pytest.mark.parametrize("letter", "qkv")
+def test_projections_before_the_rotation(pair, letter):
+    trace, heard, network = pair
+    for i in each_layer(trace):
+        flat = heard.outputs[f"model.layers.{i}.self_attn.{letter}_proj"]
+        per_head = flat.unflatten(-1, (-1, d_head_of(network.config))).transpose(0, 1)
+        assert_close(trace[f"blocks.{i}.attn.{letter}"], per_head, 1e-5)
+
+
+def test_rotation(pair):
+    trace, heard, network = pair
+    for i in each_layer(trace):
+        q, k = rotated(heard, network, i)
+        assert_close(trace[f"blocks.{i}.attn.q_rotated"], q, 1e-5, "q")
+        assert_close(trace[f"blocks.{i}.attn.k_rotated"], k, 1e-5, "k")
+
+
+def test_attention(pair):
+    trace, heard, _ = pair
+    for i in each_layer(trace):
+        theirs = f"model.layers.{i}.self_attn"
+        assert_close(trace[f"blocks.{i}.attn.weights"], heard.attentions[i], 1e-5, "weights")
+        concat = heard.inputs[f"{theirs}.o_proj"]
+        assert_close(trace[f"blocks.{i}.attn.concat"], concat, 1e-5, "concat")
+        assert_close(trace[f"blocks.{i}.attn.out"], heard.outputs[theirs], 1e-5, "out")
+
+
+@pytest.mark.parametrize(
+    "step, module",
+    [("gate", "gate_proj"), ("up", "up_proj"), ("act", "act_fn"), ("out", "down_proj")],
+)
+def test_gated_mlp(pair, step, module):
+    trace, heard, _ = pair
+    for i in each_layer(trace):
+        expected = heard.outputs[f"model.layers.{i}.mlp.{module}"]
+        assert_close(trace[f"blocks.{i}.mlp.{step}"], expected, 1e-5)
+
+
+def test_product_of_gate_and_up(pair):
+    trace, heard, _ = pair
+    for i in each_layer(trace):
+        expected = heard.inputs[f"model.layers.{i}.mlp.down_proj"]
+        assert_close(trace[f"blocks.{i}.mlp.product"], expected, 1e-5)
+
+
+def test_logits(pair):
+    trace, heard, _ = pair
+    assert_close(trace["logits"], heard.logits, 1e-5)
+    assert_close(trace.model.forward(trace.ids), heard.logits, 1e-5)
+
+
+def test_a_long_prompt(tmp_path):
+    """Late positions turn by large angles, of which float32 has few digits left."""
+    settings = {"num_key_value_heads": 2, "num_hidden_layers": 1, "head_dim": 64}
+    settings["max_position_embeddings"] = 900
+    model, network = make(LlamaConfig, settings, tmp_path)
+    ids = random_ids(900, 61)
+    trace, heard = model.trace(ids), Heard(network, ids)
+    q, k = rotated(heard, network, 0)
+    assert_close(trace["blocks.0.attn.q_rotated"], q, 1e-5, "q")
+    assert_close(trace["blocks.0.attn.k_rotated"], k, 1e-5, "k")
+    assert_close(trace["blocks.0.attn.weights"], heard.attentions[0], 1e-5, "weights")
+    assert_close(trace["logits"], heard.logits, 1e-5)
