@@ -71,6 +71,14 @@ class Scope:
         return self.recorder.step(step, call.inputs)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Steps to compute, in execution order, and which of them were asked for."""
+
+    steps: list[Step]
+    targets: list[str]
+
+
 class Graph:
     """The steps of a model in execution order, and the axes of its weights."""
 
@@ -96,15 +104,16 @@ class Graph:
             raise KeyError(f"no step is called {name!r}{hint}")
         return self.steps[name]
 
-    def plan(self, target: str, have: Collection[str]) -> list[Step]:
-        """The steps to compute for `target`, in execution order, given those we have."""
-        wanted, waiting = set(), [target]
+    def plan(self, targets: Collection[str], have: Collection[str]) -> Plan:
+        """The steps to compute for `targets`, in execution order, given those we have."""
+        wanted, waiting = set(), list(targets)
         while waiting:
             name = waiting.pop()
             if name not in wanted and name not in have and name in self.steps:
                 wanted.add(name)
                 waiting.extend(self.steps[name].inputs)
-        return [step for name, step in self.steps.items() if name in wanted]
+        steps = [step for name, step in self.steps.items() if name in wanted]
+        return Plan(steps, [name for name in targets if name in wanted])
 
 
 class PlainForward:

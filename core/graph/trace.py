@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from core.graph.edit import EditError, Edits, check_edits, covers, put, same
 from core.graph.explain import Explanation, Operand
-from core.graph.graph import Graph, Step
+from core.graph.graph import Graph, Plan, Step
 from core.graph.op import Cost, Input, Variable
 
 MEGABYTE = 2**20
@@ -133,24 +133,26 @@ class Trace:
 
     def __getitem__(self, name: str) -> Tensor:
         """The value of a step, computed now if it is not at hand. Raises KeyError."""
-        self.graph[name]
-        if name not in self.reached:
-            return self._base[name]
+        return self.read([name])[name]
+
+    def read(self, names: Iterable[str]) -> dict[str, Tensor]:
+        """Several steps in one go, which computes what they share only once. Raises KeyError."""
+        steps = [self.graph[name] for name in names]
         with self._lock, torch.inference_mode():
-            value = self._at_hand(name)
-            if value is None:
-                value = self._run(self.graph.plan(name, self._have()))
-            self._remember(name, value)
-            return value
+            values = self._run(self.graph.plan([step.name for step in steps], self._have()))
+            for step in steps:
+                if step.name not in values:
+                    values[step.name] = self._operand(step.name)
+            for step in steps:
+                self._remember(step.name, values[step.name])
+            return {step.name: values[step.name] for step in steps}
 
     def capture(self) -> dict[str, Tensor]:
         """Every step at once, by name in execution order; this trace then keeps them all."""
-        with self._lock, torch.inference_mode():
+        with self._lock:
             self._keep_all = True
             self._kept.update(self._recent)
-            have = self._have()
-            self._run([step for name, step in self.graph.steps.items() if name not in have])
-            return {name: self[name] for name in self.graph.steps}
+            return self.read(self.graph.steps)
 
     def value(self, name: str, index: tuple[int, ...]) -> float:
         """One element of a step or weight. Raises KeyError, IndexError."""
@@ -196,12 +198,12 @@ class Trace:
                 raise IndexError(f"{name}: {axis} index {i} is outside 0 to {size - 1}")
         return tuple(i % size for i, size in zip(index, shape, strict=True))
 
-    def _run(self, plan: list[Step]) -> Tensor | None:
-        """Compute the steps in order; whatever is not kept goes once its last user is done."""
-        uses = Counter(part for step in plan for part in step.inputs)
+    def _run(self, plan: Plan) -> dict[str, Tensor]:
+        """Compute a plan; whatever it does not ask for goes once its last user is done."""
+        uses = Counter(part for step in plan.steps for part in step.inputs)
+        uses.update(plan.targets)
         live: dict[str, Tensor] = {}
-        value = None
-        for step in plan:
+        for step in plan.steps:
             inputs = (live[part] if part in live else self._operand(part) for part in step.inputs)
             value = step.op.compute(*inputs)
             if step.name in self.edits:
@@ -213,19 +215,18 @@ class Trace:
                 uses[part] -= 1
                 if not uses[part]:
                     live.pop(part, None)
-        return value
+        return live
 
     def _have(self) -> set[str]:
         """The steps that need not be computed."""
         return {*self._kept, *self._recent, *(self.graph.steps.keys() - self.reached)}
 
     def _operand(self, name: str) -> Tensor:
-        value = self._at_hand(name)
-        return self._tensor(name) if value is None else value
-
-    def _at_hand(self, name: str) -> Tensor | None:
-        value = self._kept.get(name)
-        return self._recent.get(name) if value is None else value
+        """A value that need not be computed: a weight, or a step at hand or of the base."""
+        for values in (self._kept, self._recent, self.weights):
+            if name in values:
+                return values[name]
+        return self._base[name]
 
     def _remember(self, name: str, value: Tensor) -> None:
         """Keep what was looked at, and let the longest unseen go when memory is short."""

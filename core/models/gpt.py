@@ -6,6 +6,8 @@ Every value has a name, its axes, the op that computes it, and its formula. Hand
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from core.graph.graph import Graph, Scope
 from core.graph.op import Node
 from core.graph.ops import (
@@ -35,20 +37,24 @@ from core.models.config import Config
 CURVES = {"gelu_tanh": "GELU", "gelu": "GELU", "relu": "ReLU", "silu": "SiLU"}
 
 
-def graph_of(config: Config) -> Graph:
-    """The steps and weights of the model that `config` describes."""
+@lru_cache(maxsize=64)
+def graph_of(config: Config, cached: bool = False) -> Graph:
+    """The steps and weights of the model that `config` describes; see `gpt` for `cached`."""
     graph = Graph()
-    gpt(Scope(graph), config)
+    gpt(Scope(graph), config, cached)
     return graph
 
 
-def gpt(g: Scope, c: Config) -> Node:
-    """Token IDs in, logits out; the last step turns them into probabilities."""
+def gpt(g: Scope, c: Config, cached: bool = False) -> Node:
+    """Token IDs in, logits out; the last step turns them into probabilities.
+
+    cached: the IDs continue a text whose keys and values are given, as a decode step has it.
+    """
     ids = g.input("tokens.ids", "pos")
     positions = g.input("tokens.positions", "pos")
     stream = embedding(g, c, ids, positions)
     for i in range(c.n_layers):
-        stream = block(g.within_block(i), c, stream, positions)
+        stream = block(g.within_block(i), c, stream, positions, cached)
     return unembedding(g, c, stream)
 
 
@@ -68,7 +74,7 @@ def embedding(g: Scope, c: Config, ids: Node, positions: Node) -> Node:
     return g.step("embed.sum", "pos d_model", Add()(token, position), "H₀ = X + P", keep=True)
 
 
-def block(g: Scope, c: Config, stream: Node, positions: Node) -> Node:
+def block(g: Scope, c: Config, stream: Node, positions: Node, cached: bool) -> Node:
     """Attention, then MLP; each reads the residual stream and adds to it.
 
     The norm stands before each part (GPT-2), or after each addition (the first Transformer).
@@ -76,7 +82,7 @@ def block(g: Scope, c: Config, stream: Node, positions: Node) -> Node:
     pre, post = c.norm_placement == "pre", c.norm_placement == "post"
     resid_in = g.step("resid_in", "pos d_model", Same()(stream), "H", keep=True)
     attn_in = norm(g, c, "ln_1", resid_in) if pre else resid_in
-    attn_out = attention(g, c, attn_in, positions)
+    attn_out = attention(g, c, attn_in, positions, cached)
     resid_mid = residual(g, c, "attn", "resid_mid", resid_in, attn_out)
     middle = norm(g, c, "ln_1", resid_mid) if post else resid_mid
     if not c.d_mlp:
@@ -87,7 +93,7 @@ def block(g: Scope, c: Config, stream: Node, positions: Node) -> Node:
     return norm(g, c, "ln_2", resid_out) if post else resid_out
 
 
-def attention(g: Scope, c: Config, x: Node, positions: Node) -> Node:
+def attention(g: Scope, c: Config, x: Node, positions: Node, cached: bool) -> Node:
     """Each token collects from the tokens it looks at."""
     W_Q = g.weight("attn.W_Q", "head d_model d_head")
     W_K = g.weight("attn.W_K", "kv_head d_model d_head")
@@ -107,15 +113,17 @@ def attention(g: Scope, c: Config, x: Node, positions: Node) -> Node:
         key = g.step("attn.k_rotated", "kv_head pos d_head", turn(k, positions), "K′ = rotate(K)")
     else:
         query, key = q, k
+    past_k = g.input("cache.k", "kv_head past d_head") if cached else None
+    past_v = g.input("cache.v", "kv_head past d_head") if cached else None
 
     attend = "head query key"
     divisor, scaled_formula = (c.d_head**0.5, "S / √d_k") if c.scaled else (1.0, "S, not scaled")
     mask_formula = "later keys → −∞" if c.causal else "no mask"
-    scores = g.step("attn.scores", attend, QueryKey()(query, key), "S = Q·Kᵀ")
+    scores = g.step("attn.scores", attend, QueryKey()(query, key, past_k), "S = Q·Kᵀ")
     scaled = g.step("attn.scores_scaled", attend, Scale(divisor)(scores), scaled_formula)
     masked = g.step("attn.scores_masked", attend, Mask(c.causal)(scaled), mask_formula)
     weights = g.step("attn.weights", attend, Softmax()(masked), "A = softmax(S)")
-    heads = g.step("attn.heads", "head pos d_head", WeightedSum()(weights, v), "Z = A·V")
+    heads = g.step("attn.heads", "head pos d_head", WeightedSum()(weights, v, past_v), "Z = A·V")
     concat = g.step("attn.concat", "pos concat", Concat()(heads), "[Z¹ … Zʰ]")
     mixed = Affine()(concat, W_O, b_O)
     return g.step("attn.out", "pos d_model", mixed, "concat·W_O" + plus(b_O))

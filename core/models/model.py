@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
@@ -14,6 +15,9 @@ from core.models.config import Config
 from core.models.gpt import gpt, graph_of
 from core.models.tokenizer import Tokenizer
 from core.models.weights import adapt, prepare
+
+if TYPE_CHECKING:
+    from core.generate.generate import GenerationStep
 
 
 class PromptError(ValueError):
@@ -38,6 +42,14 @@ class Candidate:
     prob: float
 
 
+class Cache(Protocol):
+    """Keys and values of earlier tokens; see `core.generate.cache.KVCache`."""
+
+    def __len__(self) -> int: ...
+
+    def values(self) -> dict[str, Tensor]: ...
+
+
 class PromptTrace(Trace):
     """A trace that also knows its text.
 
@@ -50,12 +62,15 @@ class PromptTrace(Trace):
         ids: Sequence[int],
         edits: Edits | None = None,
         base: PromptTrace | None = None,
+        cache: Cache | None = None,
     ) -> None:
         self.model = model
         self.ids = list(ids)
         self.tokens = [model.tokenizer.token_text(token_id) for token_id in self.ids]
-        inputs, sizes = model.inputs(self.ids), model.sizes(len(self.ids))
-        super().__init__(model.graph, inputs, model.weights, sizes, edits=edits, base=base)
+        n_past, past = (len(cache), cache.values()) if cache else (0, {})
+        graph = graph_of(model.config, cached=True) if cache else model.graph
+        inputs, sizes = model.inputs(self.ids, n_past), model.sizes(len(self.ids), n_past)
+        super().__init__(graph, inputs | past, model.weights, sizes, edits=edits, base=base)
 
     def edit(self, edits: Edits) -> PromptTrace:
         """The same prompt with elements of weights or steps set by hand, on top of earlier edits.
@@ -154,31 +169,51 @@ class Model:
         with torch.inference_mode():
             return gpt(Scope(PlainForward(self.inputs(ids), self.weights)), self.config).value
 
+    def decode(self, ids: Sequence[int], cache: Cache) -> PromptTrace:
+        """The steps for tokens that continue those in `cache`, which is only read.
+
+        Raises EmptyPrompt, ContextTooLong, UnknownId, and ValueError for a model that is not
+        causal: there a later token would change what is cached.
+        """
+        if not self.config.causal:
+            raise ValueError("Only a causal model can go on from a cache.")
+        ids = self._ids(ids, len(cache))
+        return PromptTrace(self, ids, cache=cache if len(cache) else None)
+
+    def generate(
+        self, prompt: str | Sequence[int], max_new_tokens: int, *, seed: int = 0, **sampling: object
+    ) -> Iterator[GenerationStep]:
+        """Token by token after `prompt`; see `core.generate.generate`."""
+        from core.generate.generate import generate  # it builds on this module
+
+        return generate(self, prompt, max_new_tokens, seed=seed, **sampling)
+
     def fit(self, ids: Sequence[int]) -> tuple[list[int], int]:
         """The last n_ctx of `ids`, and how many were cut from the front."""
         n_cut = max(0, len(ids) - self.config.n_ctx)
         return list(ids[n_cut:]), n_cut
 
-    def inputs(self, ids: Sequence[int]) -> dict[str, Tensor]:
-        """The two steps that come from outside: token IDs and their positions."""
+    def inputs(self, ids: Sequence[int], n_past: int = 0) -> dict[str, Tensor]:
+        """Token IDs and their positions, which come from outside; `n_past` tokens precede them."""
         with torch.inference_mode():
             return {
                 "tokens.ids": torch.tensor(ids, device=self.device),
-                "tokens.positions": torch.arange(len(ids), device=self.device),
+                "tokens.positions": torch.arange(n_past, n_past + len(ids), device=self.device),
             }
 
-    def sizes(self, n_tokens: int) -> dict[str, int]:
-        """The length of every axis word for a prompt of `n_tokens`."""
-        return self.config.sizes() | dict.fromkeys(("pos", "query", "key"), n_tokens)
+    def sizes(self, n_tokens: int, n_past: int = 0) -> dict[str, int]:
+        """The length of every axis word for `n_tokens` after `n_past` others."""
+        tokens = {"pos": n_tokens, "query": n_tokens, "past": n_past, "key": n_past + n_tokens}
+        return self.config.sizes() | tokens
 
-    def _ids(self, prompt: str | Sequence[int]) -> list[int]:
+    def _ids(self, prompt: str | Sequence[int], n_past: int = 0) -> list[int]:
         ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
         if not ids:
             raise EmptyPrompt("The prompt has no token; a model needs at least one.")
         self.tokenizer.decode(ids)  # refuses IDs outside the vocabulary before torch sees them
-        if len(ids) > self.config.n_ctx:
+        if n_past + len(ids) > self.config.n_ctx:
             raise ContextTooLong(
-                f"The prompt has {len(ids)} tokens, and this model has {self.config.n_ctx} "
-                "positions. `fit` keeps the last ones."
+                f"The prompt has {n_past + len(ids)} tokens, and this model has "
+                f"{self.config.n_ctx} positions. `fit` keeps the last ones."
             )
         return ids

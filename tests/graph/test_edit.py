@@ -54,7 +54,7 @@ def computed(monkeypatch, trace, name=None):
     names, run = [], Trace._run
 
     def counting(self, plan):
-        names.extend(step.name for step in plan)
+        names.extend(step.name for step in plan.steps)
         return run(self, plan)
 
     monkeypatch.setattr(Trace, "_run", counting)

@@ -85,17 +85,30 @@ class Rotate(Op):
 
 @dataclass(frozen=True)
 class QueryKey(Op):
-    """q·k: q [head, query, d_head], k [kv_head, key, d_head] -> scores [head, query, key]."""
+    """q·k: q [head, query, d_head], k [kv_head, key, d_head] -> scores [head, query, key].
 
-    def compute(self, q: Tensor, k: Tensor) -> Tensor:
-        return per_group(q, k.mT)
+    Keys of earlier tokens may come from a cache, as a third input [kv_head, past, d_head].
+    """
 
-    def explain(self, index: Index, q: Operand, k: Operand) -> tuple[Term, ...]:
+    def compute(self, q: Tensor, k: Tensor, past: Tensor | None = None) -> Tensor:
+        new = per_group(q, k.mT)
+        # Joining scores is cheaper than joining keys: nothing in the cache is copied.
+        return new if past is None else torch.cat((per_group(q, past.mT), new), dim=-1)
+
+    def explain(
+        self, index: Index, q: Operand, k: Operand, past: Operand | None = None
+    ) -> tuple[Term, ...]:
         head, query, key = index
-        return products(q.line(head, query, ALL), k.line(shared_head(head, q, k), key, ALL))
+        source, key = cached_or_new(key, k, past)
+        return products(
+            q.line(head, query, ALL), source.line(shared_head(head, q, source), key, ALL)
+        )
 
-    def code(self, out: Variable, q: Variable, k: Variable) -> str:
-        return f"{out} = {q} @ {repeated(k, q)}.mT"
+    def code(self, out: Variable, q: Variable, k: Variable, past: Variable | None = None) -> str:
+        if past is None:
+            return f"{out} = {q} @ {repeated(k, q)}.mT"
+        keys = Variable("keys", k.shape)
+        return f"keys = torch.cat(({past}, {k}), dim=1)\n{out} = {q} @ {repeated(keys, q)}.mT"
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return math.prod(out) * inputs[0][-1]
@@ -150,8 +163,9 @@ class Mask(Op):
     def code(self, out: Variable, scores: Variable) -> str:
         if not self.causal:
             return f"{out} = {scores}"
+        first = 1 + scores.shape[-1] - scores.shape[-2]
         return (
-            f"later = torch.ones({scores}.shape[-2:], dtype=torch.bool).triu(1)\n"
+            f"later = torch.ones({scores}.shape[-2:], dtype=torch.bool).triu({first})\n"
             f"{out} = {scores}.masked_fill(later, -torch.inf)"
         )
 
@@ -183,18 +197,35 @@ class Softmax(Op):
 
 @dataclass(frozen=True)
 class WeightedSum(Op):
-    """A·v: weights [head, query, key], v [kv_head, key, d_head] -> [head, query, d_head]."""
+    """A·v: weights [head, query, key], v [kv_head, key, d_head] -> [head, query, d_head].
 
-    def compute(self, weights: Tensor, v: Tensor) -> Tensor:
-        return per_group(weights, v)
+    Values of earlier tokens may come from a cache, as a third input [kv_head, past, d_head].
+    """
 
-    def explain(self, index: Index, weights: Operand, v: Operand) -> tuple[Term, ...]:
+    def compute(self, weights: Tensor, v: Tensor, past: Tensor | None = None) -> Tensor:
+        if past is None:
+            return per_group(weights, v)
+        n_past = past.shape[1]
+        return per_group(weights[..., :n_past], past) + per_group(weights[..., n_past:], v)
+
+    def explain(
+        self, index: Index, weights: Operand, v: Operand, past: Operand | None = None
+    ) -> tuple[Term, ...]:
         head, query, column = index
         kv_head = shared_head(head, weights, v)
-        return products(weights.line(head, query, ALL), v.line(kv_head, ALL, column))
+        values = v.line(kv_head, ALL, column)
+        if past is not None:
+            values = past.line(kv_head, ALL, column) + values
+        return products(weights.line(head, query, ALL), values)
 
-    def code(self, out: Variable, weights: Variable, v: Variable) -> str:
-        return f"{out} = {weights} @ {repeated(v, weights)}"
+    def code(
+        self, out: Variable, weights: Variable, v: Variable, past: Variable | None = None
+    ) -> str:
+        if past is None:
+            return f"{out} = {weights} @ {repeated(v, weights)}"
+        values = Variable("values", v.shape)
+        joined = f"values = torch.cat(({past}, {v}), dim=1)"
+        return f"{joined}\n{out} = {weights} @ {repeated(values, weights)}"
 
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return math.prod(out) * inputs[0][-1]
@@ -226,6 +257,12 @@ def per_group(left: Tensor, right: Tensor) -> Tensor:
         return left @ right
     grouped = left.unflatten(0, (n_kv_heads, n_heads // n_kv_heads))
     return (grouped @ right.unsqueeze(1)).flatten(0, 1)
+
+
+def cached_or_new(key: int, new: Operand, past: Operand | None) -> tuple[Operand, int]:
+    """Which of the two holds a key, and at which place."""
+    n_past = 0 if past is None else past.value.shape[1]
+    return (new, key - n_past) if key >= n_past else (past, key)
 
 
 def shared_head(head: int, many: Operand, few: Operand) -> int:

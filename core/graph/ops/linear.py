@@ -141,7 +141,8 @@ class Activation(Op):
             case "gelu":
                 return 0.5 * math.erfc(-z / math.sqrt(2))
             case "gelu_tanh":
-                return 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
+                # A product, because z**3 raises an error where z * z * z is merely infinite.
+                return 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z * z * z)))
             case "silu":
                 # Written with tanh: exp(-z) would overflow for a large negative z.
                 return 0.5 * (1 + math.tanh(z / 2))
