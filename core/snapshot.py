@@ -79,8 +79,12 @@ def save(trace: PromptTrace, path: str | Path, steps: Iterable[str] | None = Non
     }
     path = Path(path)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    save_file({name: _own(trace[name]) for name in names}, partial, metadata)
-    partial.replace(path)
+    values = {name: _own(trace[name]) for name in names}
+    try:
+        save_file(values, partial, metadata)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def compare(trace: PromptTrace, path: str | Path, *, tolerance: float = 0.0) -> Comparison:
@@ -94,6 +98,8 @@ def compare(trace: PromptTrace, path: str | Path, *, tolerance: float = 0.0) -> 
         metadata = file.metadata()
         _check_ids(trace, json.loads(metadata["ids"]))
         names = json.loads(metadata["steps"])
+        if missing := set(names) - set(file.keys()):
+            raise SnapshotError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}.")
         diffs = [_step_diff(trace, name, file.get_tensor(name)) for name in names]
     if json.loads(metadata["complete"]):
         extra = [name for name in trace.steps if name not in set(names)]

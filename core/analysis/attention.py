@@ -1,4 +1,4 @@
-"""Why scores are scaled and masked as they are, computed rather than claimed."""
+"""Why attention is computed as it is: scale, mask, dropout, heads; computed rather than claimed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,59 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.models.model import PromptTrace
+
 
 @dataclass(frozen=True)
 class Saturation:
     """What softmax does to scores of one width, averaged over many random queries.
 
-    spread: the standard deviation of the scores. largest: the mean of the largest share.
-    slope: the mean gradient reaching a score, as the sum of absolute values of one row of the
-    softmax's Jacobian for the winning key, 2·a·(1 - a); 0 means that no learning signal passes.
+    spread: the standard deviation of the scores. ranked: the mean of the largest share, of the
+    second, and so on. largest: the first of them. slope: the mean gradient reaching a score, see
+    `slope`; 0 means that no learning signal passes.
     """
 
     d_k: int
     spread: float
-    largest: float
+    ranked: tuple[float, ...]
     slope: float
+
+    @property
+    def largest(self) -> float:
+        return self.ranked[0]
+
+
+@dataclass(frozen=True)
+class Asymmetry:
+    """Where a matrix of scores is furthest from its mirror image, and by how much."""
+
+    largest: float
+    query: int
+    key: int
+
+
+@dataclass(frozen=True)
+class SoftmaxRow:
+    """A row of scores on its way to shares: exp(s - highest) for each, and their sum."""
+
+    highest: float
+    powers: tuple[float, ...]
+    total: float
+
+
+@dataclass(frozen=True)
+class Projections:
+    """Queries of all heads from one product, beside those of one product per head.
+
+    glued: the heads' matrices side by side [d_model, head·d_head]. product: [pos, head·d_head].
+    difference: the largest absolute difference, once the product is cut into heads.
+    multiply_adds: what either way takes.
+    """
+
+    glued: Tensor
+    product: Tensor
+    difference: float
+    multiply_adds: int
 
 
 def saturation(
@@ -35,12 +74,44 @@ def saturation(
         q = torch.randn(n_queries, d_k, generator=random, dtype=torch.float64)
         k = torch.randn(n_keys, d_k, generator=random, dtype=torch.float64)
         scores = q @ k.T / (math.sqrt(d_k) if scaled else 1.0)
-        largest = torch.softmax(scores, dim=-1).max(dim=-1).values
-        slope = 2 * largest * (1 - largest)
-        rows.append(
-            Saturation(d_k, scores.std().item(), largest.mean().item(), slope.mean().item())
-        )
+        shares = torch.softmax(scores, dim=-1).sort(dim=-1, descending=True).values
+        ranked = tuple(shares.mean(dim=0).tolist())
+        passed = slope(shares[:, 0]).mean().item()
+        rows.append(Saturation(d_k, scores.std().item(), ranked, passed))
     return rows
+
+
+def slope(share: Tensor) -> Tensor:
+    """How much learning signal gets from a share to the scores of its row: 2·a·(1 - a).
+
+    That is the sum of the absolute values of the share's row in the Jacobian of the softmax.
+    """
+    return 2 * share * (1 - share)
+
+
+def unscaled(trace: PromptTrace, block: int) -> Tensor:
+    """The shares [head, query, key] of one block if its scores were not divided by √d_k.
+
+    Everything before these scores stays as it is.
+    """
+    name = f"blocks.{block}.attn"
+    scores = trace[f"{name}.scores"]
+    edited = trace.edit({f"{name}.scores_scaled": {(None, None, None): scores}})
+    return edited[f"{name}.weights"]
+
+
+def asymmetry(scores: Tensor) -> Asymmetry:
+    """How far scores [query, key] of one head are from being the same both ways."""
+    apart = (scores - scores.T).abs()
+    query, key = divmod(int(apart.argmax()), len(scores))
+    return Asymmetry(apart.max().item(), query, key)
+
+
+def softmax_row(scores: Tensor) -> SoftmaxRow:
+    """What softmax does to one row of masked scores [key]; a share is its power over the total."""
+    highest = scores.max()
+    powers = (scores - highest).exp()
+    return SoftmaxRow(highest.item(), tuple(powers.tolist()), powers.sum().item())
 
 
 def mask_after(scores: Tensor) -> Tensor:
@@ -65,3 +136,58 @@ def dropout(weights: Tensor, p: float, seed: int) -> Tensor:
     kept = torch.rand(weights.shape, generator=random, dtype=torch.float64) >= p
     with torch.inference_mode():
         return weights * kept.to(weights) / (1 - p)
+
+
+def average_sum(row: Tensor, p: float, seed: int, draws: int = 1000) -> float:
+    """What a row of shares [key] adds up to after dropout, as the mean of many draws."""
+    return dropout(row.expand(draws, -1), p, seed).sum(dim=-1).mean().item()
+
+
+def contributions(trace: PromptTrace, block: int, head: int, query: int) -> Tensor:
+    """What each token hands over to `query` [key, d_head]: its value times its share.
+
+    The rows add up to the head's output.
+    """
+    config, name = trace.model.config, f"blocks.{block}.attn"
+    group = config.n_heads // config.n_kv_heads
+    with torch.inference_mode():
+        shares = trace[f"{name}.weights"][head, query]
+        return shares.unsqueeze(-1) * trace[f"{name}.v"][head // group]
+
+
+def head_outputs(trace: PromptTrace, block: int, pos: int) -> Tensor:
+    """What each head adds to the stream at `pos` [head, d_model]: its output times its rows of W_O.
+
+    They add up to the output of attention, b_O left out.
+    """
+    name = f"blocks.{block}.attn"
+    found = trace[f"{name}.heads"][:, pos]
+    n_heads, d_head = found.shape
+    with torch.inference_mode():
+        rows = trace.weights[f"{name}.W_O"].view(n_heads, d_head, -1)
+        return torch.einsum("hd,hdm->hm", found, rows)
+
+
+def head_by_head(x: Tensor, W: Tensor) -> Tensor:
+    """x [pos, d_model] times W [head, d_model, d_head]: one small product for each head."""
+    return torch.stack([x @ W_of_head for W_of_head in W])
+
+
+def split_by_view(x: Tensor, W: Tensor) -> Tensor:
+    """The same in one large product, whose result is then only looked at as heads."""
+    n_heads, d_model, d_head = W.shape
+    glued = W.transpose(0, 1).reshape(d_model, n_heads * d_head)
+    product = x @ glued
+    return product.view(-1, n_heads, d_head).transpose(0, 1)
+
+
+def projections(trace: PromptTrace, block: int) -> Projections:
+    """The queries of a block without their bias, computed both ways."""
+    name = f"blocks.{block}.attn"
+    W = trace.weights[f"{name}.W_Q"]
+    x = trace[trace.step(f"{name}.q").inputs[0]]
+    n_heads, d_model, d_head = W.shape
+    with torch.inference_mode():
+        glued = W.transpose(0, 1).reshape(d_model, n_heads * d_head)
+        apart = (split_by_view(x, W) - head_by_head(x, W)).abs().max().item()
+        return Projections(glued, x @ glued, apart, len(x) * d_model * n_heads * d_head)

@@ -1,13 +1,16 @@
-"""The MLP read as a memory: which neurons fired, and what each of them writes."""
+"""The MLP read as a memory, and small experiments with it: each token alone, without its curve."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from core.analysis.residual import unembed
+from core.analysis.residual import NotDefined, unembed
+from core.models.config import Config
+from core.models.gpt import graph_of
 from core.models.model import PromptTrace
 
 
@@ -59,3 +62,94 @@ def _extreme(
         for i, value in zip(ids.tolist(), values.tolist(), strict=True)
         if (value > 0) == largest and value
     )
+
+
+@dataclass(frozen=True)
+class OneMatrix:
+    """The MLP without its curve: two matrices that are one.
+
+    matrix: W_1·W_2, [d_model, d_model]. bias: b_1·W_2 + b_2, None without biases.
+    one_by_one: x·W_1, then ·W_2. at_once: x·matrix. with_curve: what the MLP really adds.
+    difference: the largest between the first two; curve: the largest that the curve makes.
+    """
+
+    matrix: Tensor
+    bias: Tensor | None
+    one_by_one: Tensor
+    at_once: Tensor
+    with_curve: Tensor
+    difference: float
+    curve: float
+
+
+def without_curve(trace: PromptTrace, block: int, pos: int) -> OneMatrix:
+    """Leave the activation out, in two products and in one. Raises NotDefined for a gated MLP."""
+    if trace.model.config.gated:
+        raise NotDefined("a gate multiplies two products, which is no matrix even without a curve")
+    name = f"blocks.{block}.mlp"
+    weights = trace.weights
+    W_1, W_2 = weights[f"{name}.W_1"], weights[f"{name}.W_2"]
+    b_1, b_2 = weights.get(f"{name}.b_1"), weights.get(f"{name}.b_2")
+    x, real = trace[mlp_input(trace, block)][pos], trace[f"{name}.out"][pos]
+    with torch.inference_mode():
+        matrix, bias = W_1 @ W_2, None if b_1 is None else b_1 @ W_2 + b_2
+        hidden = x @ W_1 if b_1 is None else x @ W_1 + b_1
+        one_by_one = hidden @ W_2 if b_2 is None else hidden @ W_2 + b_2
+        at_once = x @ matrix if bias is None else x @ matrix + bias
+        difference = (one_by_one - at_once).abs().max().item()
+        curve = (real - at_once).abs().max().item()
+    return OneMatrix(matrix, bias, one_by_one, at_once, real, difference, curve)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What one token's row does to another: nothing in the MLP.
+
+    edited: the trace in which every number of the other token's row is 0 before the MLP.
+    own: the largest change of what the MLP adds to our token; other: to the other token.
+    by_attention: the same change made before attention, and what attention then adds to ours.
+    """
+
+    edited: PromptTrace
+    own: float
+    other: float
+    by_attention: float
+
+
+def alone(trace: PromptTrace, block: int, pos: int, other: int) -> Alone:
+    """Blank the row of the token at `other` and see whether the one at `pos` notices."""
+    out, attention = f"blocks.{block}.mlp.out", f"blocks.{block}.attn.out"
+    edited = trace.edit({f"blocks.{block}.resid_mid": {(other, None): 0.0}})
+    earlier = trace.edit({f"blocks.{block}.resid_in": {(other, None): 0.0}})
+    with torch.inference_mode():
+        change = (edited[out] - trace[out]).abs().amax(dim=-1)
+        moved = (earlier[attention][pos] - trace[attention][pos]).abs().max().item()
+    return Alone(edited, change[pos].item(), change[other].item(), moved)
+
+
+def mlp_input(trace: PromptTrace, block: int) -> str:
+    """The step that the MLP reads: a norm, or the stream itself."""
+    first = "gate" if trace.model.config.gated else "hidden"
+    return trace.step(f"blocks.{block}.mlp.{first}").inputs[0]
+
+
+@dataclass(frozen=True)
+class BlockSize:
+    """The numbers in the matrices of one block; biases and norms, a tiny part, left out."""
+
+    mlp: int
+    attention: int
+
+
+def block_size(config: Config) -> BlockSize:
+    """Counted from the weights that the model's own code names."""
+    weights, sizes = graph_of(replace(config, n_layers=1)).weights, config.sizes()
+    count = {
+        part: sum(
+            math.prod(sizes[axis] for axis in axes)
+            for name, axes in weights.items()
+            if f".{part}.W_" in name
+        )
+        for part in ("mlp", "attn")
+    }
+    return BlockSize(count["mlp"], count["attn"])

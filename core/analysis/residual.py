@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.models.model import Model, PromptTrace
+from core.analysis.embedding import cosine
+from core.models.config import Config
+from core.models.model import Candidate, Model, PromptTrace
 
 
 class NotDefined(ValueError):
@@ -45,6 +48,50 @@ def stream_steps(trace: PromptTrace) -> list[str]:
     return names
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What the lens sees after one step, at several positions: the best tokens and how sure."""
+
+    step: str
+    ids: tuple[int, ...]
+    probs: tuple[float, ...]
+
+
+def lens_readings(trace: PromptTrace, positions: Sequence[int]) -> list[Reading]:
+    """The best token after each step of the stream, at these positions. Raises NotDefined."""
+    check_adds_up(trace.model.config)
+    found = []
+    for step in stream_steps(trace):
+        with torch.inference_mode():
+            stream = final_norm(trace.model, trace[step][list(positions)])
+            logits = unembed(trace.model, stream)
+            best, ids = logits.max(dim=-1)
+            probs = (best - logits.logsumexp(dim=-1)).exp()
+        found.append(Reading(step, tuple(ids.tolist()), tuple(probs.tolist())))
+    return found
+
+
+def lens_top(trace: PromptTrace, step: str, pos: int, k: int) -> list[Candidate]:
+    """The likeliest tokens that the lens sees at one place."""
+    with torch.inference_mode():
+        logits = unembed(trace.model, final_norm(trace.model, trace[step][pos]))
+        probs = torch.softmax(logits, dim=-1)
+        values, ids = probs.topk(min(k, len(probs)))
+    text = trace.model.tokenizer.token_text
+    return [
+        Candidate(i, text(i), logits[i].item(), prob)
+        for i, prob in zip(ids.tolist(), values.tolist(), strict=True)
+    ]
+
+
+def lens_error(trace: PromptTrace, positions: Sequence[int]) -> float:
+    """The largest difference of the lens after the last step and the model's own logits."""
+    rows, last = list(positions), stream_steps(trace)[-1]
+    with torch.inference_mode():
+        seen = unembed(trace.model, final_norm(trace.model, trace[last][rows]))
+        return (seen - trace["logits"][rows]).abs().max().item()
+
+
 def logit_lens(trace: PromptTrace, step: str) -> Tensor:
     """The logits [pos, vocab] that would come out if the model ended after `step`.
 
@@ -60,9 +107,7 @@ def attribution(trace: PromptTrace, token_id: int, pos: int = -1) -> Attribution
 
     Raises NotDefined for a model whose norms stand on the stream itself (post).
     """
-    config = trace.model.config
-    if config.norm_placement == "post" and config.norm != "none" and config.norms:
-        raise NotDefined("with norms on the residual stream, parts do not simply add up")
+    check_adds_up(trace.model.config)
     steps = _parts(trace)
     with torch.inference_mode():
         rows = torch.stack([trace[step][pos] for step in steps])
@@ -70,6 +115,52 @@ def attribution(trace: PromptTrace, token_id: int, pos: int = -1) -> Attribution
         pushes, constant = _through_final_norm(trace, rows, direction, pos)
     values = (Push(step, value) for step, value in zip(steps, pushes.tolist(), strict=True))
     return Attribution(tuple(values), constant, trace["logits"][pos, token_id].item())
+
+
+def check_adds_up(config: Config) -> None:
+    """Raise NotDefined for a model whose norms stand on the stream itself (post)."""
+    if config.norm_placement == "post" and config.norm != "none" and config.norms:
+        raise NotDefined("with norms on the residual stream, parts do not simply add up")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One part of one block at work on one token's row.
+
+    before, added, after: the steps' names. replaces: the model has no shortcut here, so what was
+    added takes the place of what was there. The lengths are of the rows; cosine: of the angle
+    between what was there and what was added, 0 if one of them is 0.
+    """
+
+    block: int
+    part: str
+    before: str
+    added: str
+    after: str
+    replaces: bool
+    length_before: float
+    length_added: float
+    length_after: float
+    cosine: float
+
+
+def journey(trace: PromptTrace, pos: int) -> list[Stage]:
+    """What every part added to the row at `pos`, in order. Raises NotDefined."""
+    config = trace.model.config
+    check_adds_up(config)
+    stages = []
+    for block in range(config.n_layers):
+        at = f"blocks.{block}"
+        ways = [("attn", f"{at}.resid_in", f"{at}.resid_mid")]
+        ways += [("mlp", f"{at}.resid_mid", f"{at}.resid_out")] * bool(config.d_mlp)
+        for part, before, after in ways:
+            names = (before, f"{at}.{part}.out", after)
+            rows = [trace[name][pos] for name in names]
+            lengths = [row.norm().item() for row in rows]
+            angle = cosine(rows[0], rows[1])
+            replaces = part not in config.residual
+            stages.append(Stage(block, part, *names, replaces, *lengths, angle))
+    return stages
 
 
 def _parts(trace: PromptTrace) -> list[str]:
@@ -114,6 +205,11 @@ def final_norm(model: Model, stream: Tensor) -> Tensor:
 def unembed(model: Model, stream: Tensor) -> Tensor:
     """[pos, d_model] -> logits [pos, vocab]."""
     return F.linear(stream, _unembedding(model))
+
+
+def direction(model: Model, token_id: int) -> Tensor:
+    """The direction of one token, [d_model]: the logit is the dot product with it."""
+    return _unembedding(model)[token_id]
 
 
 def _unembedding(model: Model) -> Tensor:

@@ -61,6 +61,6 @@ def generate(
 
 def pick(chosen: Distribution, draw: float) -> int:
     """The token at which the cumulative probability, in order of IDs, first exceeds `draw`."""
-    cumulative = chosen.probs.double().cumsum(-1)
+    cumulative = chosen.probs.cpu().double().cumsum(-1)
     place = torch.searchsorted(cumulative, draw * cumulative[-1], right=True)
     return min(int(place), int(chosen.probs.nonzero()[-1]))

@@ -61,7 +61,7 @@ def distribution(
         stages = [_stage("logits", logits, None)]
         stages.append(_stage("temperature", _warm(logits, temperature), stages[-1]))
         if top_k is not None:
-            stages.append(_stage("top_k", _top_k(stages[-1].logits, top_k), stages[-1]))
+            stages.append(_stage("top_k", _top_k(stages[-1].logits, int(top_k)), stages[-1]))
         if top_p is not None:
             stages.append(_stage("top_p", _top_p(stages[-1], top_p), stages[-1]))
         return Distribution(tuple(stages))
@@ -79,8 +79,10 @@ def _warm(logits: Tensor, temperature: float) -> Tensor:
     if temperature == 0:
         first = torch.arange(len(logits), device=logits.device) == logits.argmax()
         return torch.where(first, logits, -math.inf)
-    # Relative to the highest logit, so that a tiny temperature cannot overflow to inf.
-    return (logits - highest) / temperature
+    # Relative to the highest logit, so that a tiny temperature cannot overflow to inf; and within
+    # what the dtype can hold, where 1e-300 would be 0 and 1e300 infinite, and their quotients NaN.
+    limits = torch.finfo(logits.dtype)
+    return (logits - highest) / min(max(temperature, limits.tiny), limits.max)
 
 
 def _top_k(logits: Tensor, k: int) -> Tensor:
@@ -89,11 +91,14 @@ def _top_k(logits: Tensor, k: int) -> Tensor:
 
 
 def _top_p(stage: Stage, p: float) -> Tensor:
-    probs, ids = stage.probs.sort(descending=True, stable=True)
+    if p == 1:
+        return stage.logits  # rounded sums may reach 1 before the last token
+    # float64 on the processor: Apple's GPU has none.
+    probs, ids = stage.probs.cpu().double().sort(descending=True, stable=True)
     before = probs.cumsum(-1) - probs  # what the likelier tokens hold together
     keep = before < p
-    ranked = torch.where(keep | (torch.arange(len(ids), device=ids.device) == 0), 0.0, -math.inf)
-    return stage.logits + ranked[ids.argsort()].to(stage.logits.dtype)
+    keep = keep | (torch.arange(len(ids)) == 0)
+    return torch.where(keep[ids.argsort()].to(stage.logits.device), stage.logits, -math.inf)
 
 
 def _check(logits: Tensor, temperature: float, top_k: int | None, top_p: float | None) -> None:
@@ -103,7 +108,7 @@ def _check(logits: Tensor, temperature: float, top_k: int | None, top_p: float |
         raise SamplingError("logits must be numbers or -inf, and at least one of them finite")
     if not (math.isfinite(temperature) and temperature >= 0):
         raise SamplingError(f"temperature is {temperature}; it must be 0 or more")
-    if top_k is not None and (top_k != int(top_k) or top_k < 1):
+    if top_k is not None and not (math.isfinite(top_k) and top_k == int(top_k) >= 1):
         raise SamplingError(f"top_k is {top_k}; it must be a whole number, at least 1")
     if top_p is not None and not 0 <= top_p <= 1:
         raise SamplingError(f"top_p is {top_p}; it must lie between 0 and 1")

@@ -55,12 +55,13 @@ def compare(name: str, axes: Iterable[str], a: Tensor | None, b: Tensor | None) 
     shapes = tuple(None if value is None else tuple(value.shape) for value in (a, b))
     if a is None or b is None or a.shape != b.shape:
         return StepDiff(name, True, float("inf"), float("inf"), None, 0, (), shapes)
-    a, b = (value.detach().to("cpu", torch.float64) for value in (a, b))
+    a, b = (value.detach().cpu().double() for value in (a, b))
     differs = (a != b) & ~(a.isnan() & b.isnan())
     if not differs.any():
         return StepDiff(name, False, 0.0, 0.0, None, 0, (), shapes)
     # Equal infinities would give NaN when subtracted, and so would one NaN.
-    gap = torch.where(differs, (a - b).abs().nan_to_num(nan=float("inf")), 0.0)
+    inf = float("inf")
+    gap = torch.where(differs, (a - b).abs().nan_to_num(nan=inf, posinf=inf), 0.0)
     where = tuple(int(i) for i in torch.unravel_index(gap.argmax(), gap.shape))
     largest = gap.max().item()
     scale = torch.where(a.isfinite(), a, 0.0).abs().max().item()

@@ -96,7 +96,7 @@ class Operand:
 
     def at(self, *index: int, text: str = "") -> Factor:
         """The element at `index` as a factor."""
-        return Factor(self.value[index].item(), (Ref(self.name, index),), text)
+        return Factor(float(self.value[index]), (Ref(self.name, index),), text)
 
     def line(self, *index: int | slice) -> list[Factor]:
         """The elements along the one axis of `index` that is a slice, read in one go."""

@@ -80,9 +80,13 @@ class Op(ABC):
         """How many multiply-adds; one per element unless an op says otherwise."""
         return math.prod(out)
 
-    def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> int:
-        """How many input elements are read."""
-        return sum(math.prod(shape) for shape in inputs)
+    def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> tuple[int, ...]:
+        """How many elements of each input are read."""
+        return tuple(map(math.prod, inputs))
+
+    def itemsize(self, weight: int) -> int:
+        """Bytes of one element of the value: as many as of a weight unless an op says otherwise."""
+        return weight
 
 
 @dataclass(frozen=True)

@@ -127,9 +127,9 @@ class Trace:
         """What computing this step takes, its inputs given."""
         step = self.graph[name]
         inputs, out = tuple(map(self.shape, step.inputs)), self.shape(name)
-        size = self._itemsize
-        read = step.op.elements_read(inputs, out) * size
-        return Cost(step.op.multiply_adds(inputs, out), read, math.prod(out) * size)
+        read = zip(step.inputs, step.op.elements_read(inputs, out), strict=True)
+        bytes_read = sum(count * self._itemsize(part) for part, count in read)
+        return Cost(step.op.multiply_adds(inputs, out), bytes_read, self._bytes(name))
 
     def __getitem__(self, name: str) -> Tensor:
         """The value of a step, computed now if it is not at hand. Raises KeyError."""
@@ -156,7 +156,7 @@ class Trace:
 
     def value(self, name: str, index: tuple[int, ...]) -> float:
         """One element of a step or weight. Raises KeyError, IndexError."""
-        return self._tensor(name)[self._checked(name, index)].item()
+        return float(self._tensor(name)[self._checked(name, index)])
 
     def explain(self, name: str, index: tuple[int, ...]) -> Explanation:
         """How the element came about. Raises KeyError, IndexError.
@@ -237,12 +237,16 @@ class Trace:
         while len(self._recent) > 1 and sum(map(self._bytes, self._recent)) > self._memory:
             self._recent.popitem(last=False)
 
-    @property
-    def _itemsize(self) -> int:
-        return next(iter(self.weights.values())).element_size()
+    def _itemsize(self, name: str) -> int:
+        """Bytes of one element of a step or weight."""
+        given = self.weights.get(name, self._kept.get(name))
+        if given is not None:
+            return given.element_size()
+        weight = next(iter(self.weights.values()))
+        return self.graph[name].op.itemsize(weight.element_size())
 
     def _bytes(self, name: str) -> int:
-        return math.prod(self.shape(name)) * self._itemsize
+        return math.prod(self.shape(name)) * self._itemsize(name)
 
 
 def variable(name: str) -> str:

@@ -25,7 +25,9 @@ def available() -> bool:
 
 def load(device: torch.device | None = None, dtype: torch.dtype = torch.float32) -> Model:
     """The model with its weights, stored as float16 and computed with as `dtype`."""
-    config = Config.from_dict(json.loads((FOLDER / "config.json").read_text(encoding="utf-8")))
+    settings = json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))
+    settings.pop("trained_steps", None)  # how the weights were made, not what the model is
+    config = Config.from_dict(settings)
     with safe_open(FOLDER / "model.safetensors", framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     device = device or pick_device(dtype)

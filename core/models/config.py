@@ -56,7 +56,7 @@ class Config:
     tied: bool = True
 
     def __post_init__(self) -> None:
-        self._default("d_head", self.d_model // self.n_heads)
+        self._default("d_head", self.d_model // max(self.n_heads, 1))  # 0 heads: see _check
         self._default("n_kv_heads", self.n_heads)
         self._default("d_mlp", 4 * self.d_model)
         self._places("norms", NORMS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -53,7 +54,9 @@ class Cache(Protocol):
 class PromptTrace(Trace):
     """A trace that also knows its text.
 
-    ids: the token IDs. tokens: a readable piece each, a leading space included.
+    ids: the token IDs. tokens: a readable piece each, a leading space included. n_past: how many
+    tokens precede them in a cache. A decode step that is edited or switched reads the same cache,
+    whose keys and values stay as they were.
     """
 
     def __init__(
@@ -67,10 +70,14 @@ class PromptTrace(Trace):
         self.model = model
         self.ids = list(ids)
         self.tokens = [model.tokenizer.token_text(token_id) for token_id in self.ids]
-        n_past, past = (len(cache), cache.values()) if cache else (0, {})
-        graph = graph_of(model.config, cached=True) if cache else model.graph
-        inputs, sizes = model.inputs(self.ids, n_past), model.sizes(len(self.ids), n_past)
-        super().__init__(graph, inputs | past, model.weights, sizes, edits=edits, base=base)
+        if cache:
+            self.n_past, self._past = len(cache), cache.values()
+        else:
+            self.n_past, self._past = (base.n_past, base._past) if base else (0, {})
+        graph = graph_of(model.config, cached=True) if self.n_past else model.graph
+        inputs = model.inputs(self.ids, self.n_past) | self._past
+        sizes = model.sizes(len(self.ids), self.n_past)
+        super().__init__(graph, inputs, model.weights, sizes, edits=edits, base=base)
 
     def edit(self, edits: Edits) -> PromptTrace:
         """The same prompt with elements of weights or steps set by hand, on top of earlier edits.
@@ -207,7 +214,10 @@ class Model:
         return self.config.sizes() | tokens
 
     def _ids(self, prompt: str | Sequence[int], n_past: int = 0) -> list[int]:
-        ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+        if isinstance(prompt, str):
+            ids = self.tokenizer.encode(prompt)
+        else:
+            ids = [operator.index(token_id) for token_id in prompt]  # of numpy or torch, too
         if not ids:
             raise EmptyPrompt("The prompt has no token; a model needs at least one.")
         self.tokenizer.decode(ids)  # refuses IDs outside the vocabulary before torch sees them

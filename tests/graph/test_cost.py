@@ -26,7 +26,7 @@ def test_block_of_the_worked_example():
     mlp = (3 * 6) * 3 + 18 + (3 * 3) * 6  # expand, activate, contract
     additions = 2 * (3 * 3)
     expected = projections + scores + scale + mask + softmax + heads + out + mlp + additions
-    assert multiply_adds(trace, "blocks.0.") == 2 * norm + expected == 540
+    assert multiply_adds(trace, "blocks.0.") == 2 * norm + expected
 
 
 def test_block_of_a_grouped_gated_model():

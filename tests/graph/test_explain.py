@@ -6,9 +6,9 @@ import random
 import pytest
 import torch
 
+from core.generate.cache import KVCache
 from core.graph import Factor, Ref, Term
 from core.graph.explain import Explanation, number
-from core.graph.op import Input
 from core.graph.ops import (
     Activation,
     Add,
@@ -20,64 +20,46 @@ from core.graph.ops import (
     ScaleShift,
     WeightedSum,
 )
+from tests.support.explained import (
+    assert_references_exist,
+    assert_terms_sum,
+    random_explanations,
+    random_index,
+)
 from tests.support.random_models import IDS, random_model
 from tests.support.subjects import SUBJECTS, example, subject_id, subject_trace
 
-ROUNDING = {torch.float32: 1e-5, torch.float64: 1e-12}
 # In these every factor is an element itself; other ops derive some of theirs from one.
 PLAIN = (Add, Affine, Concat, Multiply, QueryKey, Same, ScaleShift, WeightedSum)
 each_subject = pytest.mark.parametrize("subject", SUBJECTS, ids=subject_id)
-
-
-def random_index(shape, rng) -> tuple[int, ...]:
-    return tuple(rng.randrange(size) for size in shape)
-
-
-def random_explanations(trace, count=6):
-    """Some elements of every step that is computed, always the same ones."""
-    rng = random.Random(len(trace.steps))
-    for name in trace.steps:
-        if not isinstance(trace.step(name).op, Input):
-            for _ in range(count):
-                yield trace.explain(name, random_index(trace.shape(name), rng))
-
-
-def rounding_scale(step, terms) -> float:
-    """What the error is measured by: the sum of all absolute terms.
-
-    An activation rounds its gate next to 1, however small the gate itself is, so the error is that
-    of its input.
-    """
-    if isinstance(step.op, Activation):
-        return abs(terms[0].factors[0].value)
-    return sum(abs(term.value) for term in terms)
 
 
 @each_subject
 def test_terms_sum_to_the_value(subject):
     trace = subject_trace(subject)
     for found in random_explanations(trace):
-        assert found.value == trace[found.name][found.index].item()
-        total = math.fsum(term.value for term in found.terms)
-        if math.isinf(found.value):
-            assert total == found.value, found.name
-            continue
-        scale = rounding_scale(trace.step(found.name), found.terms)
-        dtype = trace.model.dtype
-        underflow = torch.finfo(dtype).tiny  # below it a probability may be rounded to 0
-        assert abs(total - found.value) <= ROUNDING[dtype] * scale + underflow, found.name
+        assert_terms_sum(trace, found)
 
 
 @each_subject
 def test_references_are_to_elements_of_the_inputs(subject):
     trace = subject_trace(subject)
     for found in random_explanations(trace):
-        inputs = trace.step(found.name).inputs
-        for ref in (ref for term in found.terms for ref in term.refs):
-            assert ref.name in inputs, found.name
-            assert len(ref.index) == len(trace.shape(ref.name))
-            for i, size in zip(ref.index, trace.shape(ref.name), strict=True):
-                assert i is None or 0 <= i < size, (found.name, ref)
+        assert_references_exist(trace, found)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("name", ["gpt2", "llama", "one-kv-head-interleaved"])
+def test_a_decode_step_is_explained_from_its_cache(name, dtype):
+    model = random_model(name, dtype)
+    cache = KVCache(model)
+    cache.append(model.trace(IDS[:6]))
+    trace, cached = model.decode(IDS[6:], cache), set()
+    for found in random_explanations(trace, count=12):
+        assert_terms_sum(trace, found)
+        assert_references_exist(trace, found)
+        cached |= {ref.name for term in found.terms for ref in term.refs if "cache" in ref.name}
+    assert cached == {f"blocks.{i}.cache.{c}" for i in (0, 1) for c in "kv"}
 
 
 @each_subject

@@ -9,7 +9,12 @@ from core.models.gpt import gpt
 from tests.support.random_models import LLAMA, SMALL
 from tests.support.subjects import SUBJECTS, subject_id, subject_trace
 
-GPT2_BLOCK = """
+
+def listed(names: str) -> list[str]:
+    return names.split()
+
+
+GPT2_BLOCK = listed("""
 resid_in
 ln_1.mean ln_1.var ln_1.normed ln_1.out
 attn.q attn.k attn.v attn.scores attn.scores_scaled attn.scores_masked attn.weights
@@ -18,8 +23,8 @@ resid_mid
 ln_2.mean ln_2.var ln_2.normed ln_2.out
 mlp.hidden mlp.act mlp.out
 resid_out
-""".split()
-LLAMA_BLOCK = """
+""")
+LLAMA_BLOCK = listed("""
 resid_in
 ln_1.mean_square ln_1.normed ln_1.out
 attn.q attn.k attn.v attn.q_rotated attn.k_rotated
@@ -29,8 +34,8 @@ resid_mid
 ln_2.mean_square ln_2.normed ln_2.out
 mlp.gate mlp.up mlp.act mlp.product mlp.out
 resid_out
-""".split()
-POST_NORM_BLOCK = """
+""")
+POST_NORM_BLOCK = listed("""
 resid_in
 attn.q attn.k attn.v attn.scores attn.scores_scaled attn.scores_masked attn.weights
 attn.heads attn.concat attn.out
@@ -39,8 +44,8 @@ ln_1.mean ln_1.var ln_1.normed ln_1.out
 mlp.hidden mlp.act mlp.out
 resid_out
 ln_2.mean ln_2.var ln_2.normed ln_2.out
-""".split()
-GPT2_WEIGHTS = """
+""")
+GPT2_WEIGHTS = listed("""
 embed.W_E embed.W_P
 blocks.0.ln_1.gamma blocks.0.ln_1.beta
 blocks.0.attn.W_Q blocks.0.attn.W_K blocks.0.attn.W_V
@@ -49,15 +54,15 @@ blocks.0.attn.W_O blocks.0.attn.b_O
 blocks.0.ln_2.gamma blocks.0.ln_2.beta
 blocks.0.mlp.W_1 blocks.0.mlp.b_1 blocks.0.mlp.W_2 blocks.0.mlp.b_2
 ln_f.gamma ln_f.beta
-""".split()
-LLAMA_WEIGHTS = """
+""")
+LLAMA_WEIGHTS = listed("""
 embed.W_E
 blocks.0.ln_1.gamma
 blocks.0.attn.W_Q blocks.0.attn.W_K blocks.0.attn.W_V blocks.0.attn.W_O
 blocks.0.ln_2.gamma
 blocks.0.mlp.W_gate blocks.0.mlp.W_up blocks.0.mlp.W_2
 ln_f.gamma unembed.W_U
-""".split()
+""")
 AXES = {
     "tokens.ids": "pos",
     "embed.onehot": "pos vocab",
@@ -97,14 +102,14 @@ def blocks(names: list[str], n: int) -> list[str]:
 
 
 def test_order_of_gpt2():
-    first = "tokens.ids tokens.positions embed.onehot embed.token embed.position embed.sum".split()
-    last = "ln_f.mean ln_f.var ln_f.normed ln_f.out logits probs".split()
+    first = listed("tokens.ids tokens.positions embed.onehot embed.token embed.position embed.sum")
+    last = listed("ln_f.mean ln_f.var ln_f.normed ln_f.out logits probs")
     assert list(graph_of().steps) == [*first, *blocks(GPT2_BLOCK, 2), *last]
 
 
 def test_order_of_llama():
-    first = "tokens.ids tokens.positions embed.onehot embed.token embed.sum".split()
-    last = "ln_f.mean_square ln_f.normed ln_f.out logits probs".split()
+    first = listed("tokens.ids tokens.positions embed.onehot embed.token embed.sum")
+    last = listed("ln_f.mean_square ln_f.normed ln_f.out logits probs")
     assert list(graph_of(**LLAMA).steps) == [*first, *blocks(LLAMA_BLOCK, 2), *last]
 
 

@@ -1,4 +1,4 @@
-"""Running a `transformers` model with an ear at every module, and making its weights interesting."""
+"""Listening to every module of a `transformers` model, and making its weights interesting."""
 
 import torch
 from safetensors.torch import load_file

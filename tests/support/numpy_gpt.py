@@ -47,7 +47,7 @@ class Part:
 
 def embedding(config: dict, weights: dict, values: dict) -> np.ndarray:
     ids, n, d = values["tokens.ids"], len(values["tokens.ids"]), config["d_model"]
-    values["embed.onehot"] = np.eye(config["n_vocab"])[ids]
+    values["embed.onehot"] = np.equal.outer(ids, np.arange(config["n_vocab"])).astype(float)
     values["embed.token"] = x = values["embed.onehot"] @ weights["embed.W_E"]
     if config["position"] == "learned":
         values["embed.position"] = weights["embed.W_P"][:n]

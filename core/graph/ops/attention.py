@@ -179,7 +179,7 @@ class Softmax(Op):
 
     def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
         *row, column = index
-        values = x.value[tuple(row)].double()
+        values = x.value[tuple(row)].cpu().double()
         highest = values.max().item()  # taken off everywhere, so that exp cannot overflow
         total = (values - highest).exp().sum().item()
         own = values[column].item()

@@ -21,8 +21,8 @@ class OneHot(Op):
     editable: ClassVar[bool] = False  # it follows from the IDs, and nothing is computed from it
 
     def compute(self, ids: Tensor) -> Tensor:
-        vocab = torch.arange(self.n_vocab, device=ids.device)
-        return (ids.unsqueeze(-1) == vocab).to(torch.uint8)
+        zeros = torch.zeros(len(ids), self.n_vocab, dtype=torch.uint8, device=ids.device)
+        return zeros.scatter(1, ids.unsqueeze(-1), 1)
 
     def explain(self, index: Index, ids: Operand) -> tuple[Term, ...]:
         pos, column = index
@@ -31,6 +31,9 @@ class OneHot(Op):
 
     def code(self, out: Variable, ids: Variable) -> str:
         return f"{out} = torch.nn.functional.one_hot({ids}, {self.n_vocab})"
+
+    def itemsize(self, weight: int) -> int:
+        return 1
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ class Lookup(Op):
     def multiply_adds(self, inputs: tuple[Shape, ...], out: Shape) -> int:
         return 0
 
-    def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> int:
-        return math.prod(out) + math.prod(inputs[1])
+    def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> tuple[int, ...]:
+        return math.prod(out), math.prod(inputs[1])
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,8 @@ class Sinusoid(Op):
             f"{out} = torch.where(column % 2 == 0, angle.sin(), angle.cos()).to({like}.dtype)"
         )
 
-    def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> int:
-        return math.prod(inputs[0])
+    def elements_read(self, inputs: tuple[Shape, ...], out: Shape) -> tuple[int, ...]:
+        return math.prod(inputs[0]), 0
 
     @staticmethod
     def _rate(column: Tensor | int, d_model: int) -> Tensor | float:

@@ -1,0 +1,71 @@
+"""Pages driven by Streamlit's AppTest, and what they say."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def open_page(name, **query):
+    """The page as a link with `query` shows it; no exception may be on it."""
+    at = AppTest.from_file(str(ROOT / "pages" / f"{name}.py"), default_timeout=60)
+    for key, value in query.items():
+        at.query_params[key] = str(value)
+    at.run()
+    assert not at.exception
+    return at
+
+
+def drawn(at):
+    """Everything that the page draws as HTML, without the style sheet."""
+    bodies = (element.proto.body for element in at.get("html"))
+    return "\n".join(body for body in bodies if not body.startswith("<style>"))
+
+
+def said(at):
+    """What the page says, without markup."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]+>", " ", drawn(at))))
+
+
+def rows(at, cls):
+    """The cells of each line of every table of a class, as they are written."""
+    found = []
+    for table in re.findall(rf'<table class="{cls}">(.*?)</table>', drawn(at), re.S):
+        for line in re.findall("<tr.*?</tr>", table, re.S):
+            cells = re.findall("<t[hd].*?</t[hd]>", line, re.S)
+            found.append([html.unescape(re.sub("<[^>]+>", "", cell)).strip() for cell in cells])
+    return found
+
+
+def stacked(at):
+    """The numbers of each row of every stack of rows with few numbers: values, label first."""
+    found = []
+    for row in re.split(r'<div class="stack-row', drawn(at))[1:]:
+        label = re.search(
+            r'<span class="label">(.*?)</span><span class="(?:before|values)', row, re.S
+        )
+        values = re.search(r'<span class="values">(.*?)</div></div>', row, re.S)
+        cells = re.findall(r"<span[^>]*>([^<]*)</span>", values.group(1)) if values else []
+        text = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", label.group(1))) if label else ""
+        found.append([html.unescape(text).strip(), *cells])
+    return found
+
+
+def components(at, name):
+    """The data of every component of a kind, in the order of the page."""
+    found = [one.proto for one in at.get("bidi_component")]
+    return [json.loads(one.json) for one in found if one.component_name == f"ripple_{name}"]
+
+
+def panels(at):
+    """Every matrix of the page by title: its rows of numbers. Of several, the last."""
+    shown = [panel for board in components(at, "grid") for panel in board["panels"]]
+    return {panel["title"]: in_rows(panel["values"], len(panel["columns"])) for panel in shown}
+
+
+def in_rows(values, columns):
+    return [values[i : i + columns] for i in range(0, len(values), columns)]

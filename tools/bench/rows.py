@@ -1,0 +1,85 @@
+"""What is measured. A new row is one more `yield` in `rows`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+import core
+from tools.bench import peers
+from tools.bench.timing import Work
+
+TOKENS = (16, 64, 256)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    what, size: what our engine does, and with how much. at_most: the highest ratio of our time to
+    the peer's that we are content with. A row without a peer only shows our time.
+    """
+
+    what: str
+    ours: Work
+    size: str = ""
+    peer: str = ""
+    theirs: Work | None = None
+    at_most: float | None = None
+
+
+def rows() -> Iterator[Row]:
+    """In the order of the table; a row's models are built when it is reached."""
+    yield from prompts()
+    yield from starts()
+
+
+def prompts() -> Iterator[Row]:
+    """A prompt through GPT-2 small."""
+    gpt2 = peers.our_gpt2()
+    reference = torch.inference_mode()(peers.transformers_gpt2())
+    lens = torch.inference_mode()(peers.transformer_lens_gpt2().run_with_cache)
+    generator = torch.Generator().manual_seed(0)
+    for n in TOKENS:
+        ids = torch.randint(gpt2.config.n_vocab, (n,), generator=generator)
+        batch, prompt, size = ids.unsqueeze(0), ids.tolist(), f"{n} tokens"
+        yield Row(
+            what="lazy trace: the next token",
+            ours=lambda prompt=prompt: gpt2.trace(prompt).next_probs,
+            size=size,
+            peer="transformers, plain forward",
+            theirs=lambda batch=batch: reference(batch, use_cache=False),
+            at_most=1.1,
+        )
+        yield Row(
+            what="full capture: every step",
+            ours=lambda prompt=prompt: gpt2.trace(prompt).capture(),
+            size=size,
+            peer="TransformerLens, run_with_cache",
+            theirs=lambda batch=batch: lens(batch),
+            at_most=1.0,
+        )
+
+
+def starts() -> Iterator[Row]:
+    """What has to happen before the first prompt."""
+    gpt2 = peers.our_gpt2()
+    yield Row("a trace before anything is computed", lambda: gpt2.trace([464]))
+    for entry in core.models():
+        if entry.available:
+            yield Row(f"load {entry.key}", lambda key=entry.key: core.load(key))
+    yield Row(
+        what="import core",
+        ours=lambda: python("import core"),
+        peer="import torch",
+        theirs=lambda: python("import torch"),
+    )
+
+
+def python(code: str) -> None:
+    """Run in a fresh interpreter."""
+    subprocess.run([sys.executable, "-c", code], check=True)
