@@ -148,3 +148,8 @@ def test_one_users_edit_never_reaches_another():
     one.edit({"embed.W_E": {(0, 0): 9.0}})["logits"]
     assert torch.equal(other["logits"], before)
     assert torch.equal(core.load("worked-example", device="cpu").trace(PROMPT)["logits"], before)
+
+
+def test_settings_of_a_model_without_any_are_refused():
+    with pytest.raises(ValueError, match="'bundled' has no settings; preset was given"):
+        core.load("bundled", preset="part-1")

@@ -31,8 +31,8 @@ class Trace:
     base.
 
     edits: what was set by hand, by name. reached: the steps that may differ from the base.
-    Values are inference tensors: torch refuses to write to them. A trace can be shared between
-    threads.
+    Values are shared, not copied out: they are inference tensors, on which torch raises an error
+    for a write in place. Copy one before changing it. A trace can be shared between threads.
     """
 
     def __init__(

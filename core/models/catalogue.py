@@ -64,12 +64,15 @@ def load(
 
     device: the fastest there is unless given. dtype: float32, or float64 for the worked example.
     settings: `preset=` and config switches, for the worked example.
-    Raises UnknownModel; what a model's own loading raises is said there.
+    Raises UnknownModel, ValueError for settings that the model does not have; what a model's own
+    loading raises is said there.
     """
     entry = next((entry for entry in models() if entry.key == key), None)
     if entry is None:
         known = ", ".join(entry.key for entry in models())
         raise UnknownModel(f"There is no model {key!r}; there are: {known}.")
+    if settings and not entry.presets:
+        raise ValueError(f"The model {key!r} has no settings; {', '.join(settings)} was given.")
     if device is not None:
         settings["device"] = torch.device(device)
     if dtype is not None:

@@ -56,6 +56,10 @@ class Config:
     tied: bool = True
 
     def __post_init__(self) -> None:
+        if self.d_head is None and self.n_heads > 0 and self.d_model % self.n_heads:
+            raise ConfigError(
+                f"d_model = {self.d_model} cannot be cut into {self.n_heads} heads; give d_head"
+            )
         self._default("d_head", self.d_model // max(self.n_heads, 1))  # 0 heads: see _check
         self._default("n_kv_heads", self.n_heads)
         self._default("d_mlp", 4 * self.d_model)
@@ -108,6 +112,8 @@ class Config:
         for name in ("n_heads", "n_kv_heads", "d_model", "d_head", "n_vocab", "n_ctx"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not (self.norm_eps > 0 and self.rotary_base > 0):
+            raise ConfigError("norm_eps and rotary_base must be greater than 0")
         if self.n_layers < 0 or self.d_mlp < 0:
             raise ConfigError("n_layers and d_mlp cannot be negative")
         if self.n_heads % self.n_kv_heads:

@@ -24,7 +24,7 @@ def prepare(
 ) -> Mapping[str, Tensor]:
     """The weights that `graph` names, on `device`, read-only.
 
-    They are inference tensors, which torch refuses to write to. Raises WeightsError.
+    They are inference tensors: a write in place raises an error. Raises WeightsError.
     """
     check(tensors, graph, sizes)
     with torch.inference_mode():

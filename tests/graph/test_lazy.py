@@ -11,8 +11,9 @@ import torch
 from core.graph import Graph, Op, PlainForward, Scope, Trace
 from core.graph.op import Input
 from core.models.gpt import gpt
+from core.models.model import Model
 from tests.support.close import same_bits
-from tests.support.random_models import CONFIGS, IDS, build
+from tests.support.random_models import CONFIGS, IDS, build, random_tensors
 from tests.support.subjects import SUBJECTS, example, subject_id, subject_ids, subject_model
 
 each_subject = pytest.mark.parametrize("subject", SUBJECTS, ids=subject_id)
@@ -280,9 +281,6 @@ def test_weights_cannot_be_replaced():
 
 def test_the_tensors_a_model_was_made_from_stay_independent():
     """Changing them afterwards must not reach the model, which holds copies."""
-    from core.models.model import Model
-    from tests.support.random_models import random_tensors
-
     model = build()
     tensors = {name: value.float() for name, value in random_tensors(model.config).items()}
     own = Model("own", model.config, tensors, model.tokenizer, model.device, model.dtype)

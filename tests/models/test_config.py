@@ -75,8 +75,8 @@ def test_is_frozen():
         ({"n_heads": -1}, "n_heads is -1"),
         ({"n_kv_heads": 0}, "n_kv_heads is 0"),
         ({"d_model": 0}, "d_model is 0"),
-        ({"d_head": 0}, "d_head is 0"),
-        ({"d_model": 3}, "d_head is 0"),
+        ({"d_head": 0}, "d_model = 3 cannot be cut into 4 heads"),
+        ({"d_model": 3}, "d_model = 3 cannot be cut into 4 heads"),
         ({"n_vocab": 0}, "n_vocab is 0"),
         ({"n_ctx": 0}, "n_ctx is 0"),
         ({"n_layers": -1}, "n_layers"),
@@ -102,3 +102,17 @@ def test_impossible_settings(settings, message):
 def test_unknown_settings_are_named():
     with pytest.raises(ConfigError, match="no setting called heads, layers"):
         Config.from_dict(SMALL | {"layers": 2, "heads": 4})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"d_model": 15}, "cannot be cut into 4 heads"),
+        ({"norm_eps": 0.0}, "greater than 0"),
+        ({"rotary_base": -1.0}, "greater than 0"),
+        ({"norm_eps": float("nan")}, "greater than 0"),
+    ],
+)
+def test_more_impossible_numbers(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        Config(**{"n_layers": 1, "n_heads": 4, "d_model": 16, "n_vocab": 9, "n_ctx": 4} | settings)
