@@ -113,11 +113,13 @@ def products(left: list[Factor], right: list[Factor]) -> tuple[Term, ...]:
 
 
 def number(value: float) -> str:
-    """Up to four significant digits, with a real minus sign and ∞."""
+    """Up to four significant digits, all of a whole number; with a real minus sign and ∞."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
+    if value == int(value) and abs(value) < 1e9:
+        return str(int(value)).replace("-", "−")
     return f"{value:.4g}".replace("-", "−")
 
 

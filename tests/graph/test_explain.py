@@ -206,7 +206,18 @@ def test_the_largest_terms_and_the_rest_are_all_terms():
 
 @pytest.mark.parametrize(
     "value, text",
-    [(0.61, "0.61"), (-0.5, "−0.5"), (math.inf, "∞"), (-math.inf, "−∞"), (math.nan, "NaN")],
+    [
+        (0.61, "0.61"),
+        (-0.5, "−0.5"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+        (math.nan, "NaN"),
+        (50256.0, "50256"),
+        (-12345.0, "−12345"),
+        (-0.0, "0"),
+        (1234.5678, "1235"),
+        (1e12, "1e+12"),
+    ],
 )
 def test_numbers_are_written_with_real_signs(value, text):
     assert number(value) == text
