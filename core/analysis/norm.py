@@ -45,10 +45,11 @@ def same_order(x: Tensor, normed: Tensor) -> bool:
     return bool((normed[order].diff() >= 0).all())
 
 
-def lengths(trace: PromptTrace, pos: int) -> list[float]:
-    """How long the row of `pos` in the residual stream is: at the start, then after each block."""
+def lengths(trace: PromptTrace) -> Tensor:
+    """How long each row of the residual stream is [place, pos]: at the start, after each block."""
     blocks = [f"blocks.{i}.resid_in" for i in range(trace.model.config.n_layers)]
-    return [trace[name][pos].norm().item() for name in [*blocks, _end_of_stream(trace)]]
+    with torch.inference_mode():
+        return torch.stack([trace[name].norm(dim=-1) for name in [*blocks, _end_of_stream(trace)]])
 
 
 def _end_of_stream(trace: PromptTrace) -> str:

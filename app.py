@@ -1,0 +1,19 @@
+"""The list of pages. Each page draws its own frame, through core.view.frame."""
+
+import streamlit as st
+
+PAGES = [
+    st.Page("pages/overview.py", title="Overview", default=True),
+    st.Page("pages/tokens.py", title="Tokens"),
+    st.Page("pages/embedding.py", title="Embedding"),
+    st.Page("pages/position.py", title="Position"),
+    st.Page("pages/qkv.py", title="Q, K, V"),
+    st.Page("pages/scores.py", title="Scores"),
+    st.Page("pages/heads.py", title="Heads"),
+    st.Page("pages/norm.py", title="LayerNorm and residual"),
+    st.Page("pages/mlp.py", title="MLP"),
+    st.Page("pages/logits.py", title="Logits"),
+    st.Page("pages/stream.py", title="Residual stream"),
+]
+
+st.navigation(PAGES, position="hidden").run()

@@ -1,0 +1,140 @@
+// The opened number: its arithmetic, each operand a button; the trail back; what it means.
+//
+// Texts arrive in `data` and are only ever set as textContent or as an attribute's value.
+
+const panels = new WeakMap();
+const JUST_NOW = 3000; // ms since a cell was clicked
+
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".opened-box");
+  if (!panels.has(root)) panels.set(root, new Opened(root));
+  const panel = panels.get(root);
+  panel.draw(data, setTriggerValue);
+  return () => panel.leave();
+}
+
+class Opened {
+  constructor(root) {
+    this.root = root;
+    this.status = make("p", "unseen", root);
+    this.status.setAttribute("aria-live", "polite");
+    this.body = make("div", "body", root);
+    this.read = () => this.heading?.focus();
+    window.addEventListener("ripple:read", this.read);
+    root.addEventListener("click", (event) => this.click(event.target.closest?.("[data-to], [data-all]")));
+    root.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") window.dispatchEvent(new Event("ripple:back"));
+    });
+  }
+
+  leave() {
+    window.removeEventListener("ripple:read", this.read);
+  }
+
+  click(button) {
+    if (!button) return;
+    this.moves = true;
+    if ("all" in button.dataset) this.send("all", button.dataset.all === "true");
+    else this.send("go", button.dataset.to);
+  }
+
+  draw(data, send) {
+    this.send = send;
+    const drawn = JSON.stringify(data);
+    if (drawn === this.drawn) return;
+    const other = data.link !== this.link;
+    // What a link opened on arrival is neither announced nor scrolled to.
+    const asked = this.drawn !== undefined || Date.now() - (window.rippleOpened ?? 0) < JUST_NOW;
+    Object.assign(this, { drawn, link: data.link, heading: null });
+    this.body.replaceChildren(...this.content(data));
+    if (asked) this.announce(data, other);
+    this.moves = false;
+  }
+
+  announce(data, other) {
+    const said = data.notice ?? (data.name ? `${data.words.heading}: ${data.name}` : "");
+    // A screen reader hears only what changes after it has seen the empty element.
+    setTimeout(() => (this.status.textContent = said), 50);
+    if (this.moves) this.heading?.focus({ preventScroll: true });
+    if (other && data.name) this.body.scrollIntoView({ block: "nearest" });
+  }
+
+  content(data) {
+    if (data.notice) return [this.notice(data)];
+    if (!data.name) return [];
+    const parts = [this.top(data), this.title(data), this.sum(data)];
+    parts.push(make("p", "says", null, data.says));
+    if (data.where) parts.push(make("p", "where", null, data.where));
+    return parts;
+  }
+
+  notice({ notice, words }) {
+    const box = make("div", "notice");
+    make("p", "", box, notice);
+    this.button(box, { text: words.close, to: "" }, "quiet");
+    return box;
+  }
+
+  top({ trail, words }) {
+    const top = make("div", "top");
+    const nav = make("nav", "", top);
+    nav.setAttribute("aria-label", words.trail);
+    const list = make("ol", "", nav);
+    make("li", "lead", list, `${words.heading}:`);
+    trail.forEach((stop, i) => {
+      const item = make("li", "", list);
+      if (i < trail.length - 1) this.button(item, stop, "stop");
+      else make("b", "", item, stop.text).setAttribute("aria-current", "step");
+    });
+    this.button(top, { text: words.close, to: "" }, "quiet");
+    return top;
+  }
+
+  title({ name, place }) {
+    this.heading = make("h3", "", null, name);
+    this.heading.tabIndex = -1;
+    if (place) make("small", "", this.heading, place);
+    return this.heading;
+  }
+
+  sum(data) {
+    const box = make("div", "sum");
+    if (data.left) make("span", "left", box, data.terms.length || data.value ? `${data.left} = ` : data.left);
+    for (const term of data.terms) this.term(box, term);
+    if (data.rest) {
+      const rest = make("span", "term rest", box, ` ${data.rest.sign} `);
+      make("span", "", rest, data.rest.value);
+      make("small", "", rest, ` ${data.rest.text}`);
+    }
+    const result = make("span", "result", box, data.terms.length ? " = " : "");
+    make("b", "", result, data.value);
+    if (data.exact) make("small", "", result, ` (${data.exact})`);
+    if (data.rest || data.everything) {
+      const more = make("button", "quiet", box, data.everything ? data.words.fewer : data.words.all);
+      more.type = "button";
+      more.dataset.all = String(!data.everything);
+    }
+    return box;
+  }
+
+  term(box, pieces) {
+    const term = make("span", "term", box);
+    for (const piece of pieces) {
+      if (piece.to) this.button(term, piece, `operand ${piece.kind}`);
+      else term.append(piece.text);
+    }
+  }
+
+  button(parent, { text, to, label, colour }, cls) {
+    const button = make("button", cls, parent, text);
+    button.type = "button";
+    button.dataset.to = to;
+    if (label) {
+      button.setAttribute("aria-label", label);
+      button.title = label;
+    }
+    if (colour) button.style.setProperty("--token", colour);
+    return button;
+  }
+}

@@ -1,0 +1,101 @@
+// What the page's own HTML cannot do alone: follow its links without a reload, send the text with
+// Enter, and scroll to a place. The listeners are set once and outlive every redraw; a click
+// between two pages waits for the next one.
+
+const ripple = (window.ripple ??= { component: null, waiting: null, arrived: null });
+
+function plainClick(event) {
+  return !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+}
+
+function linkOf(event) {
+  return event.target.closest?.("a[data-set], a[data-page]");
+}
+
+// The address bar holds the whole state; a long text is missing from the links themselves.
+function complete(event) {
+  const link = linkOf(event);
+  if (!link) return;
+  const query = new URLSearchParams(window.location.search);
+  const { set, page, anchor } = link.dataset;
+  for (const [key, value] of new URLSearchParams(set ?? "")) query.set(key, value);
+  const path = page ? link.getAttribute("href").split(/[?#]/)[0] : "";
+  link.setAttribute("href", `${path}?${query}${anchor ? "#" + anchor : ""}`);
+}
+
+function follow(event) {
+  const link = linkOf(event);
+  if (!link || !plainClick(event)) return;
+  event.preventDefault();
+  const { set, page, anchor } = link.dataset;
+  const here = ripple.component?.data.page;
+  if (page && page === here) scrollTo(anchor || "top");
+  else if (ripple.component) ripple.component.setTriggerValue("go", { set, page, anchor });
+  else ripple.waiting = { set, page, anchor };
+}
+
+// Enter sends, Shift + Enter starts a new line; while a syllable is being composed, neither.
+function send(event) {
+  const plain = event.key === "Enter" && !event.isComposing && plainClick(event);
+  if (!plain || event.target.tagName !== "TEXTAREA") return;
+  event.preventDefault();
+  const init = { key: "Enter", code: "Enter", ctrlKey: true, bubbles: true };
+  event.target.dispatchEvent(new KeyboardEvent("keydown", init));
+}
+
+// Half a surrogate pair is no character and cannot be sent; it becomes U+FFFD, as everywhere.
+let mending = 0;
+function mend(event) {
+  const box = event.target;
+  if (box.tagName !== "TEXTAREA") return;
+  clearTimeout(mending);
+  mending = setTimeout(() => {
+    if (box.value.isWellFormed?.() ?? true) return;
+    const { set } = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value");
+    set.call(box, box.value.toWellFormed());
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  }, 150);
+}
+
+function scrollTo(anchor) {
+  if (anchor === "top") {
+    document.querySelector('[data-testid="stMain"]')?.scrollTo({ top: 0 });
+    return true;
+  }
+  const place = document.getElementById(anchor);
+  place?.scrollIntoView({ block: "start" });
+  return Boolean(place);
+}
+
+// On a small screen the strip is wider than the page: show the stop where we are.
+function showStop() {
+  const strip = document.querySelector(".strip");
+  const here = strip?.querySelector(".here");
+  if (here) strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+}
+
+function arrive(data) {
+  const anchor = data.arrival ? data.anchor : window.location.hash.slice(1);
+  if (anchor && ripple.arrived !== data.arrival && scrollTo(anchor)) ripple.arrived = data.arrival;
+}
+
+if (!ripple.listening) {
+  ripple.listening = true;
+  const listeners = { click: follow, pointerdown: complete, focusin: complete, keydown: send, input: mend };
+  for (const [type, listener] of Object.entries(listeners)) {
+    document.addEventListener(type, listener, true);
+  }
+}
+
+export default function (component) {
+  ripple.component = component;
+  document.body.dataset.ripplePage = component.data.page;
+  document.documentElement.lang = component.data.language;
+  showStop();
+  arrive(component.data);
+  if (ripple.waiting) component.setTriggerValue("go", ripple.waiting);
+  ripple.waiting = null;
+  return () => {
+    if (ripple.component === component) ripple.component = null;
+  };
+}

@@ -1,0 +1,209 @@
+"""The residual stream as a conveyor belt: one row per token, one column per block."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.view.figures import cell_colour, signed_picture, svg, token_colour
+from core.view.html import (
+    chip,
+    div,
+    esc,
+    image,
+    ink,
+    number,
+    numbered,
+    para,
+    percent,
+    shown,
+    signed_legend,
+    tag,
+)
+from core.view.look import Look
+from core.view.step_words import block_key
+from core.view.strip import page_link
+
+ROW, GAP = 48, 8  # pixels; assets/css/ripple.css has the same
+FEW = 4  # values of a vector that are written out instead of drawn as stripes
+LINE = 32  # values in one line of a cell's picture
+FAINTEST = 0.02  # attention below this draws no line
+
+
+def belt_section(look: Look) -> str:
+    """The belt with what to see in it."""
+    width = look.trace.model.config.d_model
+    key = "overview.belt.says_numbers" if width <= FEW else "overview.belt.says"
+    says = look.t(key, n=width, lines=-(-width // LINE))
+    parts = [
+        numbered(1, look.t("overview.belt.title")),
+        para(f"{says} {look.t(block_key(look.trace.model.config))}"),
+        belt(look),
+    ]
+    if look.n_layers:
+        parts.append(para(_reads(look)))
+        parts.append(page_link(look.state, look.t("stream.follow"), "stream"))
+    return tag("section", *parts)
+
+
+def _reads(look: Look) -> str:
+    """In words what the lines say: where the selected token looks most."""
+    weights = _mean_attention(look)
+    best = int(weights.argmax())
+    name = shown(look.trace.tokens[best]) if best != look.token else look.t("overview.belt.itself")
+    return look.t(
+        "overview.belt.reads",
+        token=shown(look.trace.tokens[look.token]),
+        i=str(look.layer),
+        best=name,
+        share=percent(float(weights[best])),
+    )
+
+
+def _mean_attention(look: Look) -> np.ndarray:
+    """How much the selected token looks at each other in the selected block, mean of the heads."""
+    return look.values(f"blocks.{look.layer}.attn.weights")[:, look.token].mean(axis=0)
+
+
+def belt(look: Look) -> str:
+    """The whole belt, with what the selected block's attention carries between the rows."""
+    columns = [_tokens(look)]
+    for index, name in enumerate(look.stream):
+        if index == look.layer + 1:
+            columns.append(_attention(look))
+        columns.append(_column(look, index, name))
+    says = look.t("overview.belt.legend")
+    label = look.t("overview.belt.label", n=len(look.trace), blocks=look.n_layers)
+    drawn = div("belt", *columns, role="group", aria_label=label)
+    return drawn + signed_legend(look.stream_limit, says)
+
+
+def _head(title: str, note: str, **attributes: object) -> str:
+    kind = "a" if "href" in attributes else "div"
+    inner = tag("small", esc(note)), tag("b", esc(title))
+    return tag(kind, *inner, **{"cls": "head"} | attributes)
+
+
+def _tokens(look: Look) -> str:
+    cells = [_head(look.t("overview.belt.token"), "")]
+    for row in look.rows:
+        if isinstance(row, range):
+            cells.append(div("more", esc(look.t("overview.belt.more", n=len(row)))))
+            continue
+        token, token_id = look.trace.tokens[row], look.trace.ids[row]
+        says = look.t(
+            "overview.belt.pick_token", token=shown(token), position=row, id=str(token_id)
+        )
+        cells.append(
+            chip(
+                token,
+                row,
+                token_id,
+                cls="tok here" if row == look.token else "tok",
+                **look.state.link(token=row),
+                aria_label=says,
+                title=says,
+            )
+        )
+    return div("column tokens", *cells)
+
+
+def _column(look: Look, index: int, name: str) -> str:
+    values = look.values(name)
+    layer = index - 1
+    selected = layer == look.layer
+    if index == 0:
+        head = _head("H₀", look.t("overview.belt.start"))
+    else:
+        head = _head(
+            str(layer),
+            look.t("overview.belt.block"),
+            cls="head here" if selected else "head",
+            **look.state.link(layer=layer),
+            aria_label=look.t("path.block_number", i=str(layer)),
+            aria_current="true" if selected else None,
+        )
+    few = values.shape[1] <= FEW
+    source = "" if few else f"--picture:url({signed_picture(folded(values), look.stream_limit)})"
+    cells = [_cell(look, values, row, layer, few) for row in look.rows]
+    return div("column" + (" chosen" if selected else ""), head, *cells, style=source or None)
+
+
+def _cell(look: Look, values: np.ndarray, row: int | range, layer: int, few: bool) -> str:
+    first, many = (row.start, len(row)) if isinstance(row, range) else (row, 1)
+    if few:
+        if many > 1:
+            return div("more", "…")
+        inner, style = _written(values[row], look.stream_limit), None
+    else:
+        inner, style = "", _slice(first, many, len(values))
+    if many > 1:
+        return div("cell many", style=style)
+    where = {"token": row} if layer < 0 else {"layer": layer, "token": row}
+    says = look.t(
+        "overview.belt.cell",
+        token=shown(look.trace.tokens[row]),
+        numbers=look.some_numbers(values[row]),
+    )
+    here = row == look.token and layer == look.layer
+    return tag(
+        "a",
+        inner,
+        cls="cell here" if here else "cell",
+        style=style,
+        tabindex=-1,
+        title=says,
+        aria_label=says,
+        **look.state.link(**where),
+    )
+
+
+def folded(values: np.ndarray) -> np.ndarray:
+    """Each row as several lines of a picture, so that every number is wide enough to see."""
+    rows, width = values.shape
+    lines = -(-width // LINE)
+    padded = np.zeros((rows, lines * LINE), values.dtype)
+    padded[:, :width] = values
+    return padded.reshape(rows * lines, LINE)
+
+
+def _slice(first: int, many: int, total: int) -> str:
+    """CSS that shows only some rows of a column's picture."""
+    offset = 0.0 if total == many else 100 * first / (total - many)
+    return f"background-size:100% {100 * total / many:.4f}%;background-position:0 {offset:.4f}%"
+
+
+def _written(values: np.ndarray, limit: float) -> str:
+    return "".join(
+        tag(
+            "i",
+            number(value),
+            style=f"background:{cell_colour(value, limit)}",
+            cls=ink(value, limit),
+        )
+        for value in values.tolist()
+    )
+
+
+def _attention(look: Look) -> str:
+    """Lines from the tokens that the selected one looks at, as thick as its attention."""
+    weights = _mean_attention(look)
+    centres = {
+        row: i * (ROW + GAP) + ROW / 2
+        for i, row in enumerate(look.rows)
+        if not isinstance(row, range)
+    }
+    height = len(look.rows) * (ROW + GAP) - GAP
+    end = centres[look.token]
+    lines = []
+    for row, start in centres.items():
+        if weights[row] < FAINTEST:
+            continue
+        path = f"M0,{start:.0f} C50,{start:.0f} 50,{end:.0f} 100,{end:.0f}"
+        width = f"{1 + 11 * float(weights[row]):.1f}"
+        lines.append(
+            f'<path d="{path}" stroke="{token_colour(row)}" stroke-width="{width}" '
+            'fill="none" vector-effect="non-scaling-stroke"/>'
+        )
+    says = look.t("overview.belt.attention", token=shown(look.trace.tokens[look.token]))
+    drawing = image(svg(100, height, lines), says, title=says, style=f"height:{height}px")
+    return div("column lines", div("head"), drawing)

@@ -1,0 +1,164 @@
+"""What the components of a matrix are sent: plain numbers and texts, nothing drawn yet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.graph import Ref
+from core.view import elements
+from core.view.cut import Cut, Side, pooled
+from core.view.figures import (
+    NEGATIVE,
+    POSITIVE,
+    SHARE,
+    share_picture,
+    signed_picture,
+    token_colour,
+)
+from core.view.html import MINUS, shown
+from core.view.look import Look
+
+WRITTEN = (40, 24)  # rows and columns up to which every cell has its number
+LONGEST = 14  # characters of a token in a label
+EVERY = 10  # of many columns without a name, the ones that are numbered
+COLOURS = {"negative": NEGATIVE, "positive": POSITIVE, "share": SHARE}
+
+
+def board(
+    look: Look,
+    cuts: Sequence[Cut],
+    *,
+    open_at: Ref | None = None,
+    parts: Sequence[Ref] = (),
+    legend: bool = True,
+    hint: bool = True,
+    follow: bool = False,
+) -> dict:
+    """Matrices beside each other.
+
+    open_at: the element that is opened; parts: those it was computed from. follow: whether the
+    row of the token where we look is marked.
+    """
+    panels = [_panel(look, cut, open_at, parts, follow) for cut in cuts]
+    used = any(panel["parts"] for panel in panels)
+    return {
+        "panels": panels,
+        "colours": COLOURS,
+        "legends": _legends(look, cuts, used) if legend else [],
+        "hint": look.t("matrix.hint") if hint else "",
+        "words": {key: look.t(f"matrix.{key}") for key in ("masked", "opened", "was")},
+    }
+
+
+def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: bool) -> dict:
+    n_rows, n_columns = cut.values.shape
+    written = n_rows <= WRITTEN[0] and n_columns <= WRITTEN[1]
+    own = filter(None, map(cut.place, parts))
+    follows = follow and cut.picks.get("row") == "token" and look.token in cut.rows.at
+    return {
+        "mode": "numbers" if written else "colours",
+        "title": cut.title,
+        "note": cut.note,
+        "label": called(look, cut),
+        "name": cut.name,
+        "index": [part if isinstance(part, int) else None for part in cut.index],
+        "axes": cut.axes,
+        "words": {"row": _word(look, cut.rows), "column": _word(look, cut.columns)},
+        "rows": _labels(look, cut.rows),
+        "columns": _labels(look, cut.columns),
+        "values": numbers(cut.values),
+        "before": None if cut.before is None else numbers(cut.before),
+        "masked": None if cut.masked is None else cut.masked.ravel().astype(int).tolist(),
+        "kind": cut.kind,
+        "limit": cut.limit if cut.kind == "signed" else 1.0,
+        "digits": cut.digits,
+        "open": ref and cut.place(ref),
+        "parts": sorted(row * n_columns + column for row, column in own),
+        "follow": cut.rows.at.index(look.token) if follows else None,
+        "picks": cut.picks,
+    }
+
+
+def called(look: Look, cut: Cut) -> str:
+    """What a slice is called: its title, or else its kind of value."""
+    return cut.title or look.t(f"opened.role.{elements.role(cut.name)}.short")
+
+
+def numbers(values: np.ndarray) -> list[float | str | None]:
+    """Nine digits of each value, row by row; −∞ as null, for JSON has no infinity."""
+    return [_plain(value) for value in values.ravel().tolist()]
+
+
+def _plain(value: float) -> float | str | None:
+    if value == -math.inf:
+        return None
+    if math.isfinite(value):
+        return float(f"{value:.9g}")
+    return "∞" if value > 0 else "NaN"
+
+
+def _labels(look: Look, side: Side) -> list[dict]:
+    """One label per row or column: text, index, colour, and how it is read out."""
+    word = _word(look, side)
+    named = side.labels or side.word in (*elements.TOKEN_AXES, "vocab")
+    many = not named and len(side.at) > WRITTEN[1]
+    return [
+        _label(look, side, i, word) | {"at": at, "skip": many and at % EVERY != 0}
+        for i, at in enumerate(side.at)
+    ]
+
+
+def _word(look: Look, side: Side) -> str:
+    """What the rows or columns are; empty if there is only one, which needs no name."""
+    return "" if side.word == "value" else look.t(f"matrix.axis.{side.word}")
+
+
+def _label(look: Look, side: Side, i: int, word: str) -> dict:
+    at = side.at[i]
+    if side.labels:
+        text = side.labels[i]
+        return {"text": text, "index": "", "colour": "", "spoken": text or word}
+    token = None
+    if side.word in elements.TOKEN_AXES:
+        token = shown(look.trace.tokens[at], LONGEST)
+    elif side.word == "vocab":
+        token = shown(look.trace.model.tokenizer.token_text(at), LONGEST)
+    if token is None:
+        return {"text": str(at), "index": "", "colour": "", "spoken": f"{word} {at}"}
+    colour = "" if side.word == "vocab" else token_colour(at)
+    return {"text": token, "index": str(at), "colour": colour, "spoken": f"{word} {token} {at}"}
+
+
+def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
+    """What the colours and marks mean that occur."""
+    t, found = look.t, []
+    signed = [cut.limit for cut in cuts if cut.kind == "signed"]
+    roles = {elements.role(cut.name) for cut in cuts}
+    if signed:
+        end = f"{max(signed):g}"
+        found.append({"kind": "signed", "ends": [f"≤ {MINUS}{end}", "0", f"≥ {end}"], "says": ""})
+    for role, key in (("attn.weights", "share"), ("probs", "probability")):
+        if role in roles:
+            found.append({"kind": "share", "ends": ["0", "1"], "says": t(f"matrix.legend.{key}")})
+    marks = {
+        "masked": any(cut.masked is not None for cut in cuts),
+        "changed": any(cut.before is not None for cut in cuts),
+        "part": used,
+    }
+    return found + [
+        {"kind": kind, "says": t(f"matrix.legend.{kind}")}
+        for kind, occurs in marks.items()
+        if occurs
+    ]
+
+
+def image(cut: Cut) -> str:
+    """A picture with one dot per cell, or for the strongest of several."""
+    values = pooled(cut.values)
+    if cut.kind == "share":
+        masked = None if cut.masked is None else pooled(cut.masked.astype(int)).astype(bool)
+        return share_picture(values, 1.0, masked)
+    return signed_picture(values, cut.limit)

@@ -1,0 +1,105 @@
+"""Models and traces, loaded once for everybody and never written to."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+import core
+from core.models import catalogue
+from core.models.model import Model, PromptTrace
+from core.models.tokenizer import WordTokenizer
+
+FIRST_CHOICE = "bundled"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model makes of the text that was typed.
+
+    ids: the tokens it runs on. cut: how many were dropped from the front.
+    unknown: words that its vocabulary lacks. instead: why it runs on something else than the
+    text, "" if it does not.
+    """
+
+    ids: tuple[int, ...]
+    cut: int = 0
+    unknown: tuple[str, ...] = ()
+    instead: str = ""
+
+
+def entries() -> dict[str, catalogue.ModelEntry]:
+    """The models whose files are here, the one to begin with first."""
+    found = [entry for entry in catalogue.models() if entry.available]
+    found.sort(key=lambda entry: entry.key != FIRST_CHOICE)
+    return {entry.key: entry for entry in found}
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def load(key: str, preset: str) -> Model:
+    """A model, loaded when first asked for."""
+    model = catalogue.load(key, preset=preset) if preset else catalogue.load(key)
+    # Streamlit collects garbage after every rerun; torch's objects are no part of that any more.
+    gc.collect()
+    gc.freeze()
+    return model
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def trace(key: str, preset: str, ids: tuple[int, ...]) -> PromptTrace:
+    """The steps for these tokens; shared between people, computed as far as anybody looked."""
+    return load(key, preset).trace(list(ids))
+
+
+@st.cache_data(max_entries=48, show_spinner=False)
+def drawn(name: str, identity: tuple, _draw: Callable[[], str]) -> str:
+    """HTML that takes a while to build, kept for whoever looks at the same thing again.
+
+    identity: everything that it depends on; see `View.identity`.
+    """
+    return _draw()
+
+
+def read(model: Model, prompt: str) -> Reading:
+    """Tokens for any text at all."""
+    unknown: tuple[str, ...] = ()
+    try:
+        ids = model.tokenizer.encode(prompt)
+    except core.UnknownWord:
+        ids, unknown = _known_words(model, prompt)
+    if not ids:
+        instead = "unknown" if unknown else "empty"
+        return Reading(_beginning(model), 0, unknown, instead)
+    fitting, cut = model.fit(ids)
+    return Reading(tuple(fitting), cut, unknown)
+
+
+def extend(model: Model, prompt: str, token_id: int) -> str:
+    """The text with one more token; a word vocabulary joins its words with spaces."""
+    tokenizer = model.tokenizer
+    if not isinstance(tokenizer, WordTokenizer):
+        return prompt + tokenizer.decode([token_id])
+    reading = read(model, prompt)
+    kept = () if reading.instead else reading.ids
+    return tokenizer.decode([*kept, token_id])
+
+
+def _known_words(model: Model, prompt: str) -> tuple[list[int], tuple[str, ...]]:
+    """The IDs of the words that the vocabulary has, and the words that it lacks."""
+    ids: list[int] = []
+    unknown: dict[str, None] = {}
+    for word in prompt.split():
+        try:
+            ids += model.tokenizer.encode(word)
+        except core.UnknownWord as error:
+            unknown[error.word] = None
+    return ids, tuple(unknown)
+
+
+def _beginning(model: Model) -> tuple[int, ...]:
+    """What stands in for a text without tokens: the mark between texts, or the model's own."""
+    end = model.tokenizer.end_of_text_id
+    return (end,) if end is not None else tuple(model.tokenizer.encode(model.default_prompt))

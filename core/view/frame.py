@@ -1,0 +1,238 @@
+"""The frame that every page draws: sidebar, path strip, notices: `with page(name) as view`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from core.models.device import describe_device
+from core.models.model import Model
+from core.view import engine
+from core.view.engine import Reading
+from core.view.html import chip, div, esc, para, shown, tag
+from core.view.look import Look
+from core.view.state import CLICK, Notice, State
+from core.view.strip import FILES, OVERVIEW, strip
+from core.view.texts import LANGUAGES, Text, speaker
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+GO, ARRIVAL, TOKENS_BEFORE = "_go", "_arrival", "_tokens_before"
+SCRIPT = "page_script"
+LONGEST_LIST = 8
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything a page needs to know: the texts, the state, the model and what it read."""
+
+    page: str
+    t: Text
+    state: State
+    model: Model
+    prompt: str
+    reading: Reading
+    look: Look
+
+    @property
+    def identity(self) -> tuple:
+        """Everything that a picture of this view can depend on, in few and exact values."""
+        model, look = self.model, self.look
+        where = (look.layer, look.head, look.token)
+        state = tuple(sorted(self.state.query().items()))
+        language = st.session_state["lang"]
+        return (language, model.key, model.preset, self.reading.ids, where, state)
+
+
+@contextmanager
+def page(name: str) -> Iterator[View]:
+    """Draw the frame of a page; within it the page draws what it shows."""
+    _follow_link()
+    state = State()
+    t = speaker(state.choice("lang", list(LANGUAGES), _language_of_browser()))
+    st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
+    st.html(f"<style>{_asset('css/ripple.css')}</style>")
+    with st.sidebar:
+        model, prompt, reading, look = _sidebar(t, state, name)
+    st.html(strip(t, state, name))
+    view = View(name, t, state, model, prompt, reading, look)
+    top = st.container(key="notices")
+    yield view
+    with top:
+        _say(view, state.publish())
+    _mount_script(name, st.session_state["lang"])
+
+
+def _sidebar(t: Text, state: State, page: str) -> tuple[Model, str, Reading, Look]:
+    st.html(div("brand", tag("b", "Ripple"), tag("span", esc(t("frame.tagline")))))
+    model, prompt = _choose_model(t, state)
+    if page != OVERVIEW:
+        prompt_box(t)
+    reading = engine.read(model, prompt)
+    look = _where(t, state, model, reading)
+    st.segmented_control(
+        t("frame.language"),
+        list(LANGUAGES),
+        key="lang",
+        required=True,
+        format_func=LANGUAGES.get,
+        persist_state="session",
+    )
+    st.html(para(t("frame.device", device=describe_device(model.device)), "device"))
+    return model, prompt, reading, look
+
+
+def prompt_box(t: Text, label_visibility: str = "visible") -> None:
+    """The one box where the text is typed."""
+    st.text_area(
+        t("frame.prompt"),
+        key="prompt",
+        height="content",
+        persist_state="session",
+        placeholder=t("frame.placeholder"),
+        label_visibility=label_visibility,
+    )
+
+
+def _say(view: View, about_link: list[Notice]) -> None:
+    """What a person should know about the link or the text before looking at anything."""
+    t, reading = view.t, view.reading
+    said = [t(key, **values) for key, values in about_link]
+    if reading.unknown:
+        words = ", ".join(shown(word) for word in reading.unknown[:LONGEST_LIST])
+        said.append(t("input.unknown", n=len(reading.unknown), words=words))
+    if reading.instead:
+        default = " ".join(shown(token) for token in view.look.trace.tokens)
+        said.append(t(f"input.instead_{reading.instead}", default=default, n=len(reading.ids)))
+    if reading.cut:
+        said.append(t("input.cut", n=reading.cut, kept=len(reading.ids)))
+    words = _known_words(view) if reading.unknown else ""
+    if said:
+        st.html(div("notice", *(para(line) for line in said), words, role="status"))
+
+
+def _known_words(view: View) -> str:
+    """The words that can be used, each of them a link that adds it."""
+    tokenizer = view.model.tokenizer
+    links = [
+        tag("a", esc(tokenizer.token_text(i)), cls="word", **view.state.link(add=i))
+        for i in range(tokenizer.n_vocab)
+    ]
+    return div("words", tag("span", esc(view.t("input.known"))), *links)
+
+
+def _language_of_browser() -> str:
+    locale = (st.context.locale or "en").split("-")[0]
+    return locale if locale in LANGUAGES else "en"
+
+
+def _choose_model(t: Text, state: State) -> tuple[Model, str]:
+    entries = engine.entries()
+    key = state.choice("model", list(entries), next(iter(entries)))
+    st.selectbox(
+        t("frame.model"),
+        list(entries),
+        key="model",
+        persist_state="session",
+        format_func=lambda key: t(f"models.{key}.title"),
+    )
+    presets, preset = entries[key].presets, ""
+    if presets:
+        preset = state.choice("preset", presets, "block" if "block" in presets else presets[0])
+        st.selectbox(
+            t("frame.preset"),
+            presets,
+            key="preset",
+            persist_state="session",
+            format_func=lambda name: t(f"presets.{name}"),
+        )
+    st.html(para(t(f"models.{key}.says"), "aside"))
+    model = engine.load(key, preset)
+    return model, _prompt(state, model)
+
+
+def _prompt(state: State, model: Model) -> str:
+    """The text, with the token that a clicked candidate adds to it."""
+    prompt = state.text("prompt", model.default_prompt)
+    add = state.asked.get("add", "")
+    if add.isascii() and add.isdigit() and int(add[:9]) < model.tokenizer.n_vocab:
+        prompt = engine.extend(model, prompt, int(add[:9]))
+        state.put("prompt", prompt)
+    return prompt
+
+
+def _where(t: Text, state: State, model: Model, reading: Reading) -> Look:
+    """Where we look: block, head and token, with sliders for those of which there are several."""
+    n = len(reading.ids)
+    if st.session_state.get("token") == st.session_state.get(TOKENS_BEFORE, 0) - 1:
+        state.put("token", n - 1)  # whoever looks at the last token goes on looking at the last
+    st.session_state[TOKENS_BEFORE] = n
+    sizes = {"layer": model.config.n_layers, "head": model.config.n_heads, "token": n}
+    if not model.config.n_layers:
+        del sizes["head"]
+    defaults = {"token": n - 1}
+    picked = {
+        key: state.index(key, max(size, 1), defaults.get(key, 0)) for key, size in sizes.items()
+    }
+    st.html(tag("h2", esc(t("frame.where")), cls="group"))
+    for key, size in sizes.items():
+        if size > 1:
+            st.slider(t(f"frame.{key}"), 0, size - 1, key=key, persist_state="session")
+    trace = engine.trace(model.key, model.preset or "", reading.ids)
+    st.html(chip(trace.tokens[picked["token"]], picked["token"], trace.ids[picked["token"]]))
+    return Look(t, trace, state, picked["layer"], picked.get("head", 0), picked["token"])
+
+
+def _follow_link() -> None:
+    """Go where a clicked link of the strip leads."""
+    go = st.session_state.pop(GO, None)
+    if go and go["page"] in FILES:
+        count, _ = st.session_state.get(ARRIVAL, (0, ""))
+        st.session_state[ARRIVAL] = (count + 1, go["anchor"] or "top")
+        st.switch_page(FILES[go["page"]], query_params=st.query_params.to_dict())
+
+
+def _mount_script(page: str, language: str) -> None:
+    count, anchor = st.session_state.get(ARRIVAL, (0, ""))
+    script = st.components.v2.component("ripple_page", js=_asset("js/page.js"))
+    script(
+        key=SCRIPT,
+        data={"page": page, "language": language, "arrival": count, "anchor": anchor},
+        on_go_change=_remember_click,
+    )
+
+
+def _remember_click() -> None:
+    """A link was clicked: keep what it asks for until the run that follows."""
+    go = st.session_state[SCRIPT].get("go") or {}
+    if go.get("set"):
+        st.session_state[CLICK] = str(go["set"])
+    elif go.get("page"):
+        st.session_state[GO] = {key: str(go.get(key) or "") for key in ("page", "anchor")}
+
+
+@cache
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def examples(view: View, names: tuple[str, ...]) -> None:
+    """Links that put an example into the box, each with the model that it is for."""
+    links = []
+    for name in names:
+        prompt, model = view.t(f"overview.try.{name}.prompt"), view.t(f"overview.try.{name}.model")
+        if model in engine.entries():
+            links.append(
+                tag(
+                    "a",
+                    esc(prompt),
+                    cls="pill",
+                    lang=None,
+                    **view.state.link(model=model, prompt=prompt),
+                )
+            )
+    st.html(div("try", tag("span", esc(view.t("overview.try.label"))), *links))

@@ -1,0 +1,198 @@
+"""What the Heads page draws: the weighted sum, the heads beside each other, and how W_O mixes."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis import attention
+from core.models.config import Config
+from core.view import matrix
+from core.view.cut import Cut
+from core.view.figures import nice_limit
+from core.view.html import div, esc, para, tag
+from core.view.look import Look
+from core.view.scores_page import lines
+from core.view.stripes import (
+    FEW_TOKENS,
+    WIDE,
+    Part,
+    Row,
+    columns_by_part,
+    figures,
+    plain,
+    share_text,
+    stack,
+    tiny,
+)
+
+HEAD_COLOURS = ("#1b8a99", "#c4424f", "#7d5a94", "#4f8a68", "#b98319", "#4a5266")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Heads and widths of a model: ours, or one whose numbers are published."""
+
+    name: str
+    n_heads: int
+    d_head: int
+    d_model: int
+
+
+PUBLISHED = (Shape("GPT-2", 12, 64, 768), Shape("GPT-3", 96, 128, 12288))
+
+
+def step(look: Look, name: str) -> str:
+    return f"blocks.{look.layer}.attn.{name}"
+
+
+def kv_head(look: Look) -> int:
+    """Whose keys and values this head uses; several heads may share them."""
+    return look.head * look.trace.model.config.n_kv_heads // look.n_heads
+
+
+def head_parts(look: Look) -> list[Part]:
+    """The name and the colour of each head."""
+    return [
+        (look.t("heads.head", i=str(i)), HEAD_COLOURS[i % len(HEAD_COLOURS)])
+        for i in range(look.n_heads)
+    ]
+
+
+def weighted_sum(look: Look) -> str:
+    """The values of the tokens, each faded to its share, and their sum."""
+    t, name = look.t, look.t("heads.sum.value")
+    given = attention.contributions(look.trace, look.layer, look.head, look.token).cpu().numpy()
+    values = look.values(step(look, "v"))[kv_head(look)]
+    shares = look.values(step(look, "weights"))[look.head, look.token]
+    masked = look.values(step(look, "scores_masked"))[look.head, look.token]
+    rows = []
+    for positions, label in lines(look, shares, masked):
+        if np.isneginf(masked[positions]).all():
+            continue
+        share = tag("b", esc(share_text(float(shares[positions].sum()))), cls="n")
+        alone = len(positions) == 1
+        rows.append(
+            Row(
+                f"{share} × {label}" if alone else f"{label}",
+                given[positions].sum(axis=0),
+                sign="+" if rows else "",
+                says=name,
+                before=values[positions[0]] if alone else None,
+            )
+        )
+    found = look.values(step(look, "heads"))[look.head, look.token]
+    total = Row(esc(t("heads.sum.total")), found, sign="=", total=True, says=t("heads.sum.total"))
+    heads = [t(f"heads.sum.{key}") for key in ("from", "value", "part")]
+    return stack([*rows, total], limit=nice_limit(values), heads=heads)
+
+
+def product(look: Look) -> list[Cut]:
+    """A·V = Z for this head; of a long text only Z, whose numbers lead to the others."""
+    here, group = (look.head, None, None), (kv_head(look), None, None)
+    parts = (("weights", here), ("v", group), ("heads", here))
+    cuts = [
+        matrix.cut(look.trace, step(look, name), index, title=look.t(f"heads.product.{name}"))
+        for name, index in parts
+    ]
+    return cuts if len(look.trace) <= FEW_TOKENS else cuts[-1:]
+
+
+def side_by_side(look: Look) -> str:
+    """What each head found for this token, and the same put in one row."""
+    t, parts = look.t, head_parts(look)
+    found = look.values(step(look, "heads"))[:, look.token]
+    rows = [
+        Row(_dot(head), values, says=t("heads.concat.found", i=str(i)))
+        for i, (head, values) in enumerate(zip(parts, found, strict=True))
+    ]
+    joined = look.values(step(look, "concat"))[look.token]
+    total = Row(esc(t("heads.concat.joined")), joined, "=", total=True)
+    return stack([*rows, total], parts=parts)
+
+
+def _dot(head: Part) -> str:
+    name, colour = head
+    return tag("span", esc(name), cls="edge", style=f"border-color:{colour}")
+
+
+def mixed(look: Look) -> str:
+    """What each head adds to the stream through its rows of W_O, and their sum."""
+    t, out = look.t, step(look, "out")
+    written = attention.head_outputs(look.trace, look.layer, look.token).cpu().numpy()
+    rows = [
+        Row(_dot(head), values, "+" if i else "", says=t("heads.wo.written", i=str(i)))
+        for i, (head, values) in enumerate(zip(head_parts(look), written, strict=True))
+    ]
+    bias = look.trace.weights.get(step(look, "b_O"))
+    if bias is not None:
+        rows.append(Row("b_O", bias.cpu().numpy(), "+", says="b_O"))
+    total = Row(esc(t("heads.wo.total")), look.values(out)[look.token], "=", total=True)
+    return stack([*rows, total])
+
+
+def mixing(look: Look) -> list[Cut]:
+    """concat·W_O = out; of a wide model only what comes out."""
+    names = [step(look, name) for name in ("concat", "W_O", "out")]
+    titles = (look.t(f"heads.wo.{key}") for key in ("concat", "matrix", "out"))
+    cuts = [
+        matrix.cut(look.trace, name, title=title) for name, title in zip(names, titles, strict=True)
+    ]
+    return cuts if look.trace.model.config.d_model <= WIDE else cuts[-1:]
+
+
+def one_projection(look: Look) -> str:
+    """One large product cut into heads, beside one product for each head."""
+    t, parts = look.t, head_parts(look)
+    found = attention.projections(look.trace, look.layer)
+    glued, made = found.glued.cpu().numpy(), found.product.cpu().numpy()
+    pictures = []
+    for key, values in (("glued", glued), ("made", made)):
+        rows, columns = values.shape
+        title = t(f"heads.one.{key}", rows=rows, columns=columns)
+        drawn = columns_by_part(values, nice_limit(values), parts, title)
+        pictures.append((title, drawn, para(t(f"heads.one.{key}_says"), "says")))
+    apart = t("heads.one.difference", n=look.n_heads, multiply_adds=found.multiply_adds)
+    return figures(*pictures) + tag(
+        "p", esc(apart), " ", tag("b", esc(tiny(found.difference))), cls="outcome"
+    )
+
+
+def both_ways() -> str:
+    """The code of both ways, which the test runs and the page has just run."""
+    return "\n\n".join(map(inspect.getsource, (attention.head_by_head, attention.split_by_view)))
+
+
+def shapes(look: Look) -> str:
+    """Heads times width against the width of the stream: here, and in models that are known."""
+    t, config = look.t, look.trace.model.config
+    models = (_own(t("heads.shape.here"), config), *PUBLISHED)
+    head = ("model", "heads", "d_head", "product", "d_model", "W_O", "square")
+    top = tag("tr", *(tag("th", esc(t(f"heads.shape.{key}")), scope="col") for key in head))
+    rows = (_shape_row(look, one, i == 0) for i, one in enumerate(models))
+    return div("scroll", tag("table", top, *rows, cls="plain shapes"))
+
+
+def _own(name: str, config: Config) -> Shape:
+    return Shape(name, config.n_heads, config.d_head, config.d_model)
+
+
+def _shape_row(look: Look, one: Shape, here: bool) -> str:
+    joined = one.n_heads * one.d_head
+    square = look.t("heads.shape.yes" if joined == one.d_model else "heads.shape.no")
+    cells = (
+        f"{one.n_heads:,}",
+        f"{one.d_head:,}",
+        f"{joined:,}",
+        f"{one.d_model:,}",
+        f"{joined:,} × {one.d_model:,}",
+        square,
+    )
+    row = (tag("td", esc(cell)) for cell in cells)
+    return tag("tr", tag("th", esc(one.name), scope="row"), *row, cls="here" if here else None)
+
+
+def token_here(look: Look) -> str:
+    return plain(look, look.token)

@@ -1,0 +1,177 @@
+"""HTML for what people see. Whatever a person typed passes through `esc` and nowhere else."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+
+from core.models.tokenizer import visible
+from core.view.figures import (
+    NEGATIVE,
+    POSITIVE,
+    SHARE,
+    Root,
+    cell_colour,
+    share_colour,
+    strength,
+    token_colour,
+    token_ink,
+)
+
+MINUS, DOT = "\u2212", "\u00b7"
+LONGEST = 24
+# How strongly a cell is coloured when black or white is needed, and when the page no longer
+# decides which: on the strongest orange it is always black, on the strongest purple white.
+STRONG, ORANGE, PURPLE = 0.6, 0.76, 0.84
+
+
+def esc(value: object) -> str:
+    """Text as HTML that shows exactly that text."""
+    return html.escape(str(value), quote=True)
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """One element. Children are HTML already; attributes are escaped; `cls` is the class."""
+    attributes = {
+        "class" if key == "cls" else key.replace("_", "-"): value
+        for key, value in attributes.items()
+        if value is not None
+    }
+    written = "".join(f' {key}="{esc(value)}"' for key, value in attributes.items())
+    return f"<{name}{written}>{''.join(children)}</{name}>"
+
+
+def div(cls: str, *children: str, **attributes: object) -> str:
+    return tag("div", *children, cls=cls, **attributes)
+
+
+def para(text: str, cls: str | None = None) -> str:
+    """A paragraph of plain text."""
+    return tag("p", esc(text), cls=cls)
+
+
+def numbered(number: int, title: str, cls: str | None = None) -> str:
+    """A heading with its number in the order of reading."""
+    return tag("h2", tag("span", str(number), cls="nth"), esc(title), cls=cls)
+
+
+def shown(token: str, longest: int = LONGEST) -> str:
+    """A token's text for the eye: nothing invisible left, and not endlessly long."""
+    seen = visible(token)
+    return seen if len(seen) <= longest else seen[: longest - 1] + "…"
+
+
+def chip(token: str, position: int, note: object = None, **attributes: object) -> str:
+    """A token in its colour, with a small note (its ID) beneath. A link if `href` is given."""
+    small = "" if note is None else tag("small", esc(note))
+    style = f"background:{token_colour(position)}"
+    kind = "a" if "href" in attributes else "span"
+    inner = tag("span", esc(shown(token)))
+    return tag(kind, inner, small, style=style, **{"cls": "tok"} | attributes)
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number as a person writes it: a true minus sign, no "-0.00"."""
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    if value and (abs(value) >= 10**5 or abs(value) < 10 ** -(digits + 1)):
+        written = f"{value:.1e}"
+    else:
+        written = f"{value:.{digits}f}"
+    if float(written) == 0:
+        written = written.lstrip("-")
+    return written.replace("-", MINUS)
+
+
+def percent(share: float) -> str:
+    """11.8 %; tiny shares keep a digit that says something."""
+    per_cent = 100 * share
+    if per_cent and per_cent < 0.05:
+        return f"{per_cent:.1g} %" if per_cent >= 1e-4 else "< 0.0001 %"
+    return f"{per_cent:.1f} %"
+
+
+def image(source: str, alt: str, **attributes: object) -> str:
+    written = "".join(
+        f' {key.replace("_", "-").replace("cls", "class")}="{esc(value)}"'
+        for key, value in attributes.items()
+    )
+    return f'<img src="{esc(source)}" alt="{esc(alt)}"{written}>'
+
+
+def matrix(
+    rows: Sequence[Sequence[float]],
+    labels: Sequence[str],
+    *,
+    limit: float | None,
+    caption: str,
+    columns: Sequence[str] = (),
+    here: int | None = None,
+    digits: int = 2,
+) -> str:
+    """A small matrix with its numbers in coloured cells.
+
+    labels: one per row, `columns`: one per column. limit: end of the signed scale; None draws
+    shares. here: the row where we look. A value of −∞ is masked and hatched.
+    """
+    head = tag(
+        "tr", tag("td", cls="corner"), *(tag("th", esc(shown(c, 8)), scope="col") for c in columns)
+    )
+    body = []
+    for i, (label, row) in enumerate(zip(labels, rows, strict=True)):
+        cells = (_cell(value, limit, digits) for value in row)
+        style = f"color:{token_ink(i)}" if not columns else None
+        name = tag("th", tag("span", esc(shown(label, 8)), style=style), scope="row")
+        body.append(tag("tr", name, *cells, cls="here" if i == here else None))
+    caption_tag = tag("caption", esc(caption), cls="unseen")
+    table = tag("table", caption_tag, head if columns else "", *body, cls="matrix")
+    return div("scroll", table)
+
+
+def _cell(value: float, limit: float | None, digits: int) -> str:
+    if math.isinf(value):
+        return tag("td", number(value), cls="masked")
+    colour = share_colour(value) if limit is None else cell_colour(value, limit)
+    cls = ink(value, limit)
+    return tag("td", number(value, digits), style=f"background:{colour}", cls=cls)
+
+
+def ink(value: float, limit: float | None) -> str | None:
+    """The class of a cell so strongly coloured that its number needs ink of its own.
+
+    With it every number has a contrast of 4.5 to its cell, on a light page and on a dark one
+    (4.3 for white on the strongest blue).
+    """
+    part = abs(value) if limit is None else strength(value, limit)
+    if part < STRONG:
+        return None
+    if limit is None or part < (ORANGE if value > 0 else PURPLE):
+        return "on-mid"
+    return "on-orange" if value > 0 else "on-dark"
+
+
+def signed_legend(limit: float, says: str) -> str:
+    """The signed scale with its ends in numbers, and its middles where it is not even."""
+    ends = [-limit, 0.0, limit] if not isinstance(limit, Root) else _root_marks(limit)
+    marks = [f"{value:g}".replace("-", MINUS) for value in ends]
+    marks[0], marks[-1] = f"≤ {marks[0]}", f"≥ {marks[-1]}"
+    bar = f"background:linear-gradient(90deg,{NEGATIVE},transparent,{POSITIVE})"
+    return _legend(bar, marks, says)
+
+
+def _root_marks(limit: float) -> list[float]:
+    """Half the colour is a quarter of the value."""
+    return [-float(limit), -limit / 4, 0.0, limit / 4, float(limit)]
+
+
+def share_legend(says: str, top: float = 1.0) -> str:
+    """The scale of shares, from nothing to `top`."""
+    bar = f"background:linear-gradient(90deg,transparent,{SHARE})"
+    return _legend(bar, ["0", number(top, 0 if top == 1 else 2)], says)
+
+
+def _legend(bar: str, ends: list[str], says: str) -> str:
+    marks = div("ends", *(tag("span", esc(end)) for end in ends))
+    scale = div("scale", div("bar", style=bar), marks)
+    return div("legend", scale, tag("span", esc(says)) if says else "", role="note")

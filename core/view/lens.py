@@ -1,0 +1,114 @@
+"""The logit lens as a grid: what the model would say if it stopped after each part."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from core.analysis import residual
+from core.models.model import PromptTrace
+from core.view.figures import share_colour, token_colour
+from core.view.html import div, esc, ink, percent, share_legend, shown, tag
+from core.view.look import Look
+
+MOST = 32  # tokens up to which every one has its row
+KEY = "lens"  # the state: which step is looked at
+TOP = 5
+
+_known: WeakKeyDictionary[PromptTrace, dict[tuple[int, ...], list[residual.Reading]]] = (
+    WeakKeyDictionary()
+)
+
+
+def rows(look: Look) -> list[int | range]:
+    """The tokens that have a row; of a long text those around the one where we look."""
+    n = len(look.trace)
+    return list(range(n)) if n <= MOST else look.rows
+
+
+def readings(look: Look) -> list[residual.Reading]:
+    """What the lens sees; computed once for a trace."""
+    positions = tuple(row for row in rows(look) if not isinstance(row, range))
+    known = _known.setdefault(look.trace, {})
+    if positions not in known:
+        known[positions] = residual.lens_readings(look.trace, positions)
+    return known[positions]
+
+
+def chosen(look: Look) -> int:
+    """The column that is looked at; the last one to begin with."""
+    n = len(residual.stream_steps(look.trace))
+    return look.state.index(KEY, n, n - 1)
+
+
+def column_name(look: Look, step: str) -> tuple[str, str]:
+    """A column's block and part: (`block 0`, `attention`)."""
+    if not step.startswith("blocks."):
+        return "", look.t("logits.lens.start")
+    part = "attn" if step.endswith("resid_mid") else "mlp"
+    return look.t("path.block_number", i=step.split(".")[1]), look.t(f"stream.part.{part}")
+
+
+def grid(look: Look, here: int) -> str:
+    """One row per token, one column per part; colour is the probability of the best token."""
+    found = readings(look)
+    heads = [tag("th", esc(look.t("overview.belt.token")), scope="col")]
+    for i, reading in enumerate(found):
+        block, part = column_name(look, reading.step)
+        short = look.t("logits.lens.attn") if reading.step.endswith("resid_mid") else part
+        inner = tag("small", esc(block)) + tag("span", esc(short))
+        cls = "here" if i == here else None
+        heads.append(tag("th", inner, scope="col", cls=cls, title=f"{block} {part}".strip()))
+    body, at = [], 0
+    for row in rows(look):
+        if isinstance(row, range):
+            more = tag("td", esc(look.t("overview.belt.more", n=len(row))), colspan=len(found) + 1)
+            body.append(tag("tr", more, cls="skipped"))
+            continue
+        body.append(_row(look, row, found, at, here))
+        at += 1
+    table = tag("table", tag("tr", *heads), *body, cls="lens")
+    return div("scroll", table) + share_legend(look.t("logits.lens.legend"))
+
+
+def _row(look: Look, row: int, found: list[residual.Reading], at: int, here: int) -> str:
+    style = f"border-color:{token_colour(row)}"
+    seen = tag("span", esc(shown(look.trace.tokens[row], 10)), cls="lens-token", style=style)
+    cells = [tag("th", seen, scope="row")]
+    final = found[-1].ids[at]
+    for column, reading in enumerate(found):
+        token, prob = reading.ids[at], reading.probs[at]
+        is_here = row == look.token and column == here
+        cells.append(_cell(look, (row, column), token, prob, token == final, is_here))
+    return tag("tr", *cells, cls="here" if row == look.token else None)
+
+
+def _cell(
+    look: Look, place: tuple[int, int], token: int, prob: float, final: bool, here: bool
+) -> str:
+    text = shown(look.trace.model.tokenizer.token_text(token), 8)
+    word = tag("b" if final else "span", esc(text))
+    link = tag(
+        "a",
+        word,
+        tag("small", percent(prob)),
+        aria_current="true" if here else None,
+        **look.state.link(token=place[0], **{KEY: place[1]}),
+    )
+    return tag("td", link, style=f"background:{share_colour(prob)}", cls=ink(prob, None))
+
+
+def top(look: Look, step: str) -> str:
+    """The likeliest tokens that the lens sees at the chosen place."""
+    found = residual.lens_top(look.trace, step, look.token, TOP)
+    items = []
+    for candidate in found:
+        bar = tag("span", tag("i", style=f"width:{candidate.prob / found[0].prob:.2%}"), cls="bar")
+        word = tag("code", esc(shown(candidate.text, 14)))
+        value = tag("span", percent(candidate.prob), cls="value")
+        items.append(tag("li", tag("span", word, bar, value, cls="row")))
+    return tag("ol", *items, cls="bars narrow")
+
+
+def error(look: Look) -> float:
+    """How far the last column is from the model's own logits, at the rows that are shown."""
+    return residual.lens_error(look.trace, [r for r in rows(look) if not isinstance(r, range)])

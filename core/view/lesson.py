@@ -1,0 +1,161 @@
+"""What the pages that teach are made of: a lead, numbered parts, formula and code, and the whys.
+
+A page reads from top to bottom: sentence, picture, numbers; then, folded, the formula with shapes,
+the same with this row's numbers, and the same in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+import streamlit as st
+
+from core.graph.op import Input
+from core.view import engine, matrix, opened
+from core.view.cut import Cut
+from core.view.elements import axes
+from core.view.frame import View
+from core.view.html import div, esc, numbered, para, tag
+
+
+class Lesson:
+    """Draws the parts of one page in order and counts them; texts are under the page's name."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._count = count(1)
+        self._panel_drawn = False
+        if "open" in view.state.asked:  # by a link, of a picture that may have said which it is
+            at = view.state.asked.get(opened.LINK_AT)
+            st.session_state[opened.AT] = self._key(at) if at else ""
+        lead = tag("h1", esc(self.text("title"))) + para(self.text("lead"), "lead")
+        st.html(lead)
+
+    def text(self, key: str, **values: object) -> str:
+        """A text of this page."""
+        return self.view.t(f"{self.view.page}.{key}", **values)
+
+    def part(self, key: str, anchor: str | None = None, **values: object) -> None:
+        """A numbered heading and the one thing to know, from `<key>.title` and `<key>.says`.
+
+        anchor: where a stop of the path strip leads within the page.
+        """
+        title = numbered(next(self._count), self.text(f"{key}.title", **values))
+        st.html(
+            div("lesson-part", title, para(self.text(f"{key}.says", **values), "says"), id=anchor)
+        )
+
+    def say(self, key: str, cls: str = "says", **values: object) -> None:
+        """A paragraph between pictures."""
+        st.html(para(self.text(key, **values), cls))
+
+    def matrices(self, key: str, cuts: Sequence[Cut], **options: object) -> None:
+        """Matrices beside each other, and below them what is opened in them.
+
+        Where they have more cells than a browser draws at once, each is a picture of its own.
+        """
+        look, key = self.view.look, self._key(key)
+        if sum(cut.values.size for cut in cuts) <= matrix.CELLS:
+            matrix.matrices(look, key, cuts, **options)
+        else:
+            for i, cut in enumerate(cuts):
+                matrix.draw(look, f"{key}_{i}", cut, **options)
+        self._opened_here(key, {cut.name for cut in cuts})
+
+    def _opened_here(self, key: str, names: set[str]) -> None:
+        """What is opened, once on a page: after the matrices where that was done, if on this page.
+
+        Whoever came with a link sees it after the first matrices that show one of its stops.
+        """
+        trail = opened.current(self.view.look)
+        if self._panel_drawn or not trail:
+            return
+        at = st.session_state.get(opened.AT, "")
+        elsewhere = not at.startswith(self._key(""))
+        if at.startswith(key) or (elsewhere and names & {ref.name for ref in trail}):
+            self._draw_panel()
+
+    def pictures(self, key: str, names: Sequence[str]) -> None:
+        """Below a picture whose numbers are links that say `key`: what is opened there.
+
+        names: the steps that it shows.
+        """
+        self._opened_here(self._key(key), set(names))
+
+    def end(self) -> None:
+        """The end of the page: what is opened and belongs to no matrix here; broken links."""
+        if not self._panel_drawn:
+            self._draw_panel()
+
+    def _draw_panel(self) -> None:
+        opened.panel(self.view.look)
+        self._panel_drawn = True
+
+    def _key(self, key: str) -> str:
+        return f"{self.view.page}.{key}"
+
+    def elsewhere(self, key: str, **changes: object) -> None:
+        """A friendly word where this model lacks the step, and a link to where it can be seen."""
+        if changes.get("model", self.view.model.key) not in engine.entries():
+            changes = {}
+        link = tag(
+            "a", esc(self.text(f"{key}.link")), cls="pill", **self.view.state.link(**changes)
+        )
+        st.html(div("notice", para(self.text(f"{key}.says")), link if changes else "", role="note"))
+
+    def formula(self, steps: Sequence[str], at: Sequence[tuple[int, ...]] = ()) -> None:
+        """Folded: each step's formula with shapes, with real numbers, and in PyTorch.
+
+        at: for each step the element whose arithmetic is written out; by default the first of
+        the row we look at.
+        """
+        trace, t = self.view.look.trace, self.view.t
+        steps = [name for name in steps if name in trace]
+        at = at or [self._first(name) for name in steps]
+        with st.expander(t("lesson.formula")):
+            rows = (self._written(name, index) for name, index in zip(steps, at, strict=True))
+            st.html(div("formulas", *rows))
+        with st.expander(t("lesson.code")):
+            st.html(para(t("lesson.code_says")))
+            st.code("\n".join(filter(None, map(trace.code, steps))), language="python")
+
+    def why(self, key: str, **values: object) -> None:
+        """Folded: a question a reader may have and its answer, from `<key>.asks` and `.says`."""
+        with st.expander(self.text(f"{key}.asks", **values)):
+            paragraphs = self.text(f"{key}.says", **values).strip().split("\n\n")
+            st.html("".join(map(para, paragraphs)))
+
+    def _first(self, name: str) -> tuple[int, ...]:
+        look = self.view.look
+        here = {"pos": look.token, "query": look.token, "head": look.head}
+        group = look.n_heads // look.trace.model.config.n_kv_heads
+        here["kv_head"] = look.head // group
+        return tuple(here.get(axis, 0) for axis in axes(look.trace, name))
+
+    def _written(self, name: str, index: tuple[int, ...]) -> str:
+        """One step: its formula, the shapes of all that occurs, and one element's arithmetic."""
+        trace = self.view.look.trace
+        step = trace.step(name)
+        shapes = "   ".join(self._shape(part) for part in (name, *step.inputs))
+        place = f"{_short(name)}[{', '.join(map(str, index))}]"
+        if isinstance(step.op, Input):
+            numbers = f"{place} = {opened.value_text(trace, opened.Ref(name, index))}"
+        else:
+            explained = trace.explain(name, index)
+            numbers = f"{place} = {opened.written_out(trace, explained, opened.LARGEST).text}"
+        return div(
+            "formula-row",
+            tag("b", esc(f"{_short(name)}: {step.formula}")),
+            tag("span", esc(shapes), cls="shapes"),
+            tag("span", esc(numbers), cls="numbers"),
+        )
+
+    def _shape(self, name: str) -> str:
+        sizes = " × ".join(f"{size:,}" for size in self.view.look.trace.shape(name))
+        return f"{_short(name)} [{sizes}]"
+
+
+def _short(name: str) -> str:
+    """The name within its block."""
+    return name.split(".", 2)[2] if name.startswith("blocks.") else name

@@ -1,0 +1,214 @@
+"""From the last row to a word: the final norm, one dot product per token, softmax, every row."""
+
+from __future__ import annotations
+
+import core
+from core.analysis import logits, residual
+from core.graph import Ref
+from core.models.config import Config
+from core.models.model import Candidate
+from core.view import vector
+from core.view.cut import Cut, cut, limit_of
+from core.view.figures import nice_limit
+from core.view.html import chip, div, esc, number, para, percent, shown, signed_legend, tag
+from core.view.look import Look
+
+TOP = 10  # candidates that are shown
+WIDE = 12  # tokens of a large vocabulary whose logits are shown as a matrix
+RANK = "rank"  # the state: which of the candidates is looked at, 0 for the likeliest
+
+
+def final_rows(look: Look) -> str:
+    """The row as the last block leaves it, and after the final norm if there is one."""
+    names = [residual.stream_steps(look.trace)[-1]]
+    names += ["ln_f.out"] * ("ln_f.out" in look.trace)
+    limit = limit_of(look.trace, *names)
+    keys = ("stream", "normed")
+    rows = (_named(look, key, name, limit) for key, name in zip(keys, names, strict=False))
+    return div("labelled-rows", *rows) + signed_legend(limit, look.t("vector.legend"))
+
+
+def final_steps(look: Look) -> list[str]:
+    """The steps that `final_rows` shows."""
+    last = residual.stream_steps(look.trace)[-1]
+    return [last, *(name for name in ("ln_f.out",) if name in look.trace)]
+
+
+def _named(look: Look, key: str, name: str, limit: float) -> str:
+    label = para(look.t(f"logits.rows.{key}"))
+    return div("labelled", label, vector.row(look, name, look.token, limit, "rows"))
+
+
+def read(look: Look) -> str:
+    """The step that the unembedding reads."""
+    return look.trace.step("logits").inputs[0]
+
+
+def directions(look: Look) -> str:
+    """The weight that holds one direction per token."""
+    return look.trace.step("logits").inputs[1]
+
+
+def candidates(look: Look) -> list[Candidate]:
+    return look.trace.top(TOP, look.token)
+
+
+def chosen(look: Look, found: list[Candidate]) -> int:
+    """Which of the candidates is looked at."""
+    return look.state.index(RANK, len(found), 0)
+
+
+def cuts(look: Look, found: list[Candidate]) -> list[Cut]:
+    """The whole product where it is small, else the logits of the likeliest tokens."""
+    trace, t = look.trace, look.t
+    if trace.model.config.n_vocab > WIDE:
+        top = [candidate.id for candidate in trace.top(WIDE, look.token)]
+        return [cut(trace, "logits", (None, top), title=t("logits.matrix.logits"))]
+    weight, tied = directions(look), trace.model.config.tied
+    title = "W_Eᵀ" if tied else "W_U"
+    return [
+        cut(trace, read(look), title=t("logits.matrix.read")),
+        cut(trace, weight, title=title, transposed=tied),
+        cut(trace, "logits", title=t("logits.matrix.logits")),
+    ]
+
+
+def choice(look: Look, found: list[Candidate], here: int, key: str = RANK) -> str:
+    """The candidates as links, one of them chosen."""
+    links = [tag("span", esc(look.t("logits.choose")))]
+    for rank, candidate in enumerate(found):
+        links.append(
+            tag(
+                "a",
+                esc(shown(candidate.text, 14)),
+                cls="pick here" if rank == here else "pick",
+                aria_current="true" if rank == here else None,
+                **look.state.link(**{key: rank}),
+            )
+        )
+    return div("picks", *links)
+
+
+def product(look: Look, candidate: Candidate) -> str:
+    """The row, the token's direction, and number by number their product: the logit's terms."""
+    own = look.values(read(look))[look.token]
+    towards = residual.direction(look.trace.model, candidate.id).cpu().numpy()
+    step = read(look)
+    row_limit, limit = limit_of(look.trace, step), limit_of(look.trace, directions(look))
+    products = own * towards
+    product_limit = nice_limit(products)
+    token = shown(candidate.text)
+    ref, value = Ref("logits", (look.token, candidate.id)), number(candidate.logit)
+    total = tag("a", esc(value), cls="opens", **vector.opens(look, ref, value, "product"))
+    parts = (
+        ("row", vector.row(look, step, look.token, row_limit, "product"), row_limit),
+        ("direction", vector.plain(look, towards, limit), limit),
+        ("product", vector.plain(look, products, product_limit), product_limit),
+    )
+    rows = [
+        div("labelled", para(look.t(f"logits.product.{key}", token=token, scale=f"{end:g}")), drawn)
+        for key, drawn, end in parts
+    ]
+    says = tag("p", esc(look.t("logits.product.sum", token=token)), " ", total)
+    return div("labelled-rows", *rows, says)
+
+
+def bars(look: Look, found: list[Candidate]) -> str:
+    """The likeliest tokens with logit and probability; each number can be opened."""
+    t = look.t
+    heads = ("token", "logit", "probability")
+    head = div("row head", *(tag("span", esc(t(f"logits.bars.{key}"))) for key in heads))
+    rows = [_bar(look, candidate, found[0].prob) for candidate in found]
+    return div("ranked", head, *rows)
+
+
+def _bar(look: Look, candidate: Candidate, top: float) -> str:
+    pair = []
+    for name, value in (("logits", number(candidate.logit)), ("probs", percent(candidate.prob))):
+        ref = Ref(name, (look.token, candidate.id))
+        link = vector.opens(look, ref, value, "bars")
+        pair.append(tag("a", esc(value), cls="opens", **link))
+    fill = tag("span", tag("i", style=f"width:{candidate.prob / top:.2%}"), cls="bar")
+    word = tag("code", esc(shown(candidate.text, 14)))
+    return div("row", word, pair[0], div("prob", fill, pair[1]))
+
+
+def share(look: Look, found: list[Candidate]) -> str:
+    """How much of the whole the shown tokens have."""
+    total, part = look.trace.model.config.n_vocab, sum(candidate.prob for candidate in found)
+    rest = total - len(found)
+    if not rest:
+        return look.t("logits.softmax.all", total=total)
+    values = {"n": len(found), "rest": rest, "total": total}
+    shares = {"share": percent(part), "others": percent(1 - part)}
+    return look.t("logits.softmax.share", **values, **shares)
+
+
+def hits(look: Look) -> str:
+    """How often the first choice was right; empty for a single token."""
+    total = len(look.trace) - 1
+    return look.t("logits.every.hits", n=logits.hits(look.trace), total=total) if total else ""
+
+
+def table_size(config: Config) -> int:
+    """The numbers in a table with one direction per token."""
+    return config.n_vocab * config.d_model
+
+
+def asked(look: Look, word: str) -> str:
+    """How likely the word is that somebody typed: as it is, and with a space before it."""
+    spellings = dict.fromkeys((word, f" {word.lstrip()}"))
+    tokenizer, rows, seen = look.trace.model.tokenizer, [], set()
+    for spelling in spellings:
+        try:
+            ids = tokenizer.encode(spelling)
+        except core.UnknownWord:
+            return para(look.t("logits.ask.unknown", word=shown(word)))
+        if ids and ids[0] not in seen:
+            seen.add(ids[0])
+            rows.append(_standing(look, spelling, ids))
+    return "".join(rows)
+
+
+def _standing(look: Look, spelling: str, ids: list[int]) -> str:
+    found = logits.standing(look.trace, look.token, ids[0])
+    text, values = shown(found.text), {"logit": number(found.logit), "share": percent(found.prob)}
+    total = look.trace.model.config.n_vocab
+    says = [look.t("logits.ask.rank", token=text, rank=found.rank, total=total, **values)]
+    if len(ids) > 1:
+        says.append(look.t("logits.ask.parts", word=shown(spelling), n=len(ids), token=text))
+    return para(" ".join(says))
+
+
+def every_row(look: Look) -> str:
+    """What every position expects next, and what really came there."""
+    t = look.t
+    shown_rows = [row for row in look.rows if not isinstance(row, range)]
+    found = {guess.pos: guess for guess in logits.guesses(look.trace, shown_rows)}
+    heads = ("after", "guess", "came")
+    rows = [tag("tr", *(tag("th", esc(t(f"logits.every.{key}")), scope="col") for key in heads))]
+    for row in look.rows:
+        if isinstance(row, range):
+            more = tag("td", esc(t("overview.belt.more", n=len(row))), colspan=3)
+            rows.append(tag("tr", more))
+        else:
+            rows.append(_guess(look, found[row]))
+    return div("scroll", tag("table", *rows, cls="plain every"))
+
+
+def _guess(look: Look, guess: logits.Guess) -> str:
+    name = chip(look.trace.tokens[guess.pos], guess.pos, **look.state.link(token=guess.pos))
+    best = tag("code", esc(shown(guess.best.text, 14))) + _small(percent(guess.best.prob))
+    if guess.real is None:
+        came, cls = tag("b", esc(look.t("logits.every.used"))), "used"
+    else:
+        hit = "hit" if guess.real.rank == 1 else "rank"
+        note = look.t(f"logits.every.{hit}", rank=guess.real.rank, share=percent(guess.real.prob))
+        came, cls = tag("code", esc(shown(guess.real.text, 14))) + _small(note), None
+    cls = "here" if guess.pos == look.token else cls
+    cells = (tag("td", best), tag("td", came))
+    return tag("tr", tag("th", name, scope="row"), *cells, cls=cls)
+
+
+def _small(text: str) -> str:
+    return tag("span", esc(text), cls="aside")

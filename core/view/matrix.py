@@ -1,0 +1,217 @@
+"""Any slice of a step or weight as a matrix that can be read, walked and opened.
+
+    matrix.matrix(look, "q", "blocks.0.attn.q", (look.head, None, None))
+    cuts = [matrix.cut(look.trace, name, (look.head, None, None)) for name in names]
+    matrix.matrices(look, "scores", cuts, follow=True)
+    matrix.heads(look, "blocks.0.attn.weights")
+
+Small ones show a number in every cell, larger ones colours, and beyond a few thousand cells a
+picture with a window of numbers. A clicked cell is opened (see `opened`); a clicked row, column or
+head becomes where we look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+from weakref import WeakKeyDictionary
+
+import streamlit as st
+
+from core.models.model import PromptTrace
+from core.view import elements, opened
+from core.view.board import board, called, image
+from core.view.cut import PICKS, WIDEST, Cut, Part, cut
+from core.view.elements import BadLink
+from core.view.look import Look
+from core.view.state import CLICK
+
+__all__ = ["Cut", "cut", "draw", "heads", "matrices", "matrix"]
+
+CELLS = 4096  # beyond, a picture is drawn
+WINDOW = (10, 12)  # rows and columns of a picture that are shown in numbers
+BESIDE = 8  # columns where they are shown beside the picture
+IMAGES = 16  # pictures that are kept for a trace
+
+_images: WeakKeyDictionary[PromptTrace, dict[tuple, str]] = WeakKeyDictionary()
+
+
+def matrix(
+    look: Look,
+    key: str,
+    name: str,
+    index: tuple[Part, ...] | None = None,
+    *,
+    legend: bool = True,
+    hint: bool = True,
+    follow: bool = False,
+    **options: Any,
+) -> None:
+    """Draw one slice; `options` as in `cut`. A large one is drawn as a picture with a window."""
+    found = cut(look.trace, name, index, **options)
+    draw(look, key, found, legend=legend, hint=hint, follow=follow)
+
+
+def draw(
+    look: Look,
+    key: str,
+    cut: Cut,
+    *,
+    legend: bool = True,
+    hint: bool = True,
+    follow: bool = False,
+) -> None:
+    """Draw one slice that is cut already."""
+    if cut.values.size > CELLS:
+        _picture(look, key, cut, legend)
+    else:
+        matrices(look, key, [cut], legend=legend, hint=hint, follow=follow)
+
+
+def matrices(
+    look: Look,
+    key: str,
+    cuts: Sequence[Cut],
+    *,
+    legend: bool = True,
+    hint: bool = True,
+    follow: bool = False,
+) -> None:
+    """Draw small slices beside each other, with one legend. Signed ones share one scale.
+
+    hint: whether it says that numbers can be opened. follow: whether the row of the token where
+    we look is marked in each.
+    """
+    limit = max((cut.limit for cut in cuts if cut.kind == "signed"), default=1.0)
+    cuts = [replace(cut, limit=limit) if cut.kind == "signed" else cut for cut in cuts]
+    trail = opened.current(look)
+    parts = opened.operands(look.trace, trail[-1]) if trail else ()
+    data = board(
+        look,
+        cuts,
+        open_at=trail[-1] if trail else None,
+        parts=parts,
+        legend=legend,
+        hint=hint,
+        follow=follow,
+    )
+    _grid()(
+        key=key,
+        data=data,
+        on_open_change=lambda: _opened(key, look.trace),
+        on_pick_change=lambda: _picked(key),
+    )
+
+
+def heads(look: Look, name: str, key: str = "heads") -> None:
+    """All heads of a step side by side as small pictures; a click makes one where we look."""
+    t, count = look.t, look.trace.shape(name)[0]
+    cuts = [cut(look.trace, name, (i, None, None)) for i in range(count)]
+    data = {
+        "label": t("matrix.heads"),
+        "current": look.head,
+        "heads": [
+            {
+                "picture": image(found),
+                "text": t("matrix.head", i=str(i)),
+                "label": t("matrix.head_says", i=str(i), name=called(look, found)),
+            }
+            for i, found in enumerate(cuts)
+        ],
+    }
+    _heads()(key=key, data=data, on_pick_change=lambda: _picked(key))
+
+
+def _picture(look: Look, key: str, cut: Cut, legend: bool) -> None:
+    """A large slice: the picture, and with it the numbers in the window that is chosen on it."""
+    n_rows, n_columns = cut.values.shape
+    narrow = n_columns < n_rows
+    window = [min(WINDOW[0], n_rows), min(BESIDE if narrow else WINDOW[1], n_columns)]
+    corner = corner_of(st.session_state.get(key), cut.values.shape, window)
+    left, right = st.columns([1, 2]) if narrow else (st.container(), st.container())
+    with left:
+        _pictures()(key=key, data=_picture_data(look, cut, window), on_corner_change=lambda: None)
+    with right:
+        matrices(look, f"{key}_window", [cut.window(corner, window)], legend=legend)
+
+
+def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
+    """Without the place of the window: so the picture is not sent again when that moves."""
+    t, (n_rows, n_columns) = look.t, cut.values.shape
+    cells = -(-n_rows // WIDEST) * -(-n_columns // WIDEST)
+    says = "matrix.picture.pooled" if cells > 1 else "matrix.picture.says"
+    size = {"rows": n_rows, "columns": n_columns}
+    return {
+        "picture": _image(look.trace, cut),
+        "title": cut.title,
+        "note": cut.note,
+        "says": t(says, cells=cells, **size),
+        "label": t("matrix.picture.label", name=called(look, cut), **size),
+        "size": [n_rows, n_columns],
+        "window": window,
+        "place": t("matrix.picture.place", rows="{rows}", columns="{columns}"),
+    }
+
+
+def _image(trace: PromptTrace, cut: Cut) -> str:
+    """The picture of a large slice, drawn once for each trace."""
+    known = _images.setdefault(trace, {})
+    key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit)
+    if key not in known:
+        while len(known) >= IMAGES:
+            known.pop(next(iter(known)), None)
+        known[key] = image(cut)
+    return known[key]
+
+
+def corner_of(state: Any, shape: Sequence[int], window: Sequence[int]) -> list[int]:
+    """The first row and column of the window that the picture's component asks for."""
+    asked = state.get("corner") if state else None
+    pair = isinstance(asked, list) and len(asked) == 2
+    if not pair or not all(isinstance(i, int) for i in asked):
+        asked = [0, 0]
+    return [max(0, min(i, n - w)) for i, n, w in zip(asked, shape, window, strict=True)]
+
+
+def _opened(key: str, trace: PromptTrace) -> None:
+    """A cell was clicked; nothing in what arrives is trusted. Remembers in which matrix."""
+    try:
+        trail = elements.decode(str(st.session_state[key].get("open") or ""))
+    except BadLink:
+        return
+    if trail:
+        opened.open_element(trace, trail[-1])
+        st.session_state[opened.AT] = key
+
+
+def _picked(key: str) -> None:
+    """A row, column or head was clicked: the state reads it like a link, and checks it."""
+    picked = st.session_state[key].get("pick")
+    if isinstance(picked, dict) and picked.get("what") in PICKS.values():
+        st.session_state[CLICK] = urlencode({picked["what"]: picked.get("index")})
+
+
+@st.cache_resource(show_spinner=False)
+def _grid():
+    return _component("grid", "board")
+
+
+@st.cache_resource(show_spinner=False)
+def _heads():
+    return _component("heads", "heads")
+
+
+@st.cache_resource(show_spinner=False)
+def _pictures():
+    return _component("picture", "picture")
+
+
+def _component(name: str, root: str):
+    return st.components.v2.component(
+        f"ripple_{name}",
+        html=f'<div class="{root}"></div>',
+        css=opened.asset(f"{name}.css"),
+        js=opened.asset("shared.js") + opened.asset(f"{name}.js"),
+    )

@@ -1,0 +1,108 @@
+"""The MLP of one token as an hourglass: what it reads, expanded, bent by the curve, contracted."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from core.analysis import mlp
+from core.models.config import Config
+from core.models.gpt import CURVES
+from core.view import vector
+from core.view.cut import limit_of
+from core.view.html import div, esc, para, signed_legend, tag
+from core.view.look import Look
+
+NARROWEST = 22  # per cent of the picture's width, so that a short vector can still be read
+GPT3 = Config(n_layers=96, n_heads=96, d_model=12288, n_vocab=50257, n_ctx=2048)
+
+
+def steps(look: Look) -> list[str]:
+    """The steps of the MLP in the block where we look, with what it reads."""
+    at = f"blocks.{look.layer}.mlp"
+    inner = ("gate", "up", "act", "product") if look.trace.model.config.gated else ("hidden", "act")
+    return [mlp.mlp_input(look.trace, look.layer), *(f"{at}.{name}" for name in inner), f"{at}.out"]
+
+
+def before_curve(look: Look) -> str:
+    """The step whose numbers go through the curve."""
+    return steps(look)[1]
+
+
+def values_before_curve(look: Look) -> list[float]:
+    """Those numbers for the token where we look."""
+    return look.values(before_curve(look))[look.token].tolist()
+
+
+def glass(look: Look) -> str:
+    """The hourglass of the token where we look; its numbers can be opened."""
+    names = steps(look)
+    limit = limit_of(look.trace, *names)
+    config = look.trace.model.config
+    share = max(NARROWEST, 100 * config.d_model / config.d_mlp)
+    parts = [_vector(look, names[0], limit, share, "reads")]
+    for before, name in pairwise(names):
+        width = share if name == names[-1] else 100.0
+        parts.append(_between(look, before, name, share))
+        parts.append(_vector(look, name, limit, width, name.rpartition(".")[2]))
+    hint = "hint" if config.d_mlp <= vector.WRITTEN else "hint_many"
+    legend = signed_legend(limit, look.t("vector.legend"))
+    return div("glass", *parts) + legend + para(look.t(f"vector.{hint}"), "says")
+
+
+def _vector(look: Look, name: str, limit: float, share: float, key: str) -> str:
+    size = look.trace.shape(name)[-1]
+    label = tag("b", esc(look.t(f"mlp.glass.{key}"))), tag("span", esc(look.t("mlp.size", n=size)))
+    row = vector.row(look, name, look.token, limit, "glass")
+    return div(
+        "level", div("name", *label), div("line", row, style=f"width:{min(share, 100):.2f}%")
+    )
+
+
+def _between(look: Look, before: str, name: str, share: float) -> str:
+    """What leads from one level to the next: a matrix that widens or narrows, or the curve."""
+    trace, kind = look.trace, name.rpartition(".")[2]
+    weights = [part for part in trace.step(name).inputs if part in trace.weights]
+    if not weights:
+        key = "curve" if kind == "act" else "gate"
+        curve = CURVES[trace.model.config.activation]
+        return div("between", tag("span", esc(look.t(f"mlp.glass.{key}_between", curve=curve))))
+    rows, columns = trace.shape(weights[0])
+    symbols = [part.rpartition(".")[2] for part in weights]
+    written = " + ".join([f"× {symbols[0]}", *symbols[1:]])
+    text = look.t("mlp.glass.matrix", symbol=written, rows=rows, columns=columns)
+    edge = (100 - min(share, 100)) / 2
+    cls = "between narrows" if kind == "out" else "between widens"
+    return div(cls, tag("span", esc(text)), style=f"--edge:{edge:.2f}%")
+
+
+def sizes(look: Look) -> str:
+    """How many learned numbers the MLP has beside attention: here and in GPT-3."""
+    t = look.t
+    rows = [_size_row(t("mlp.size_part.here"), look.trace.model.config)]
+    rows.append(_size_row(t("mlp.size_part.gpt3"), GPT3))
+    keys = ("model", "widths", "mlp", "attention", "ratio")
+    told = {"mlp": _names(look, "mlp"), "attention": _names(look, "attn")}
+    heads = (esc(t(f"mlp.size_part.{key}")) + told.get(key, "") for key in keys)
+    head = tag("tr", *(tag("th", inner, scope="col") for inner in heads))
+    return div("scroll", tag("table", head, *rows, cls="plain figures"))
+
+
+def _names(look: Look, part: str) -> str:
+    """The names of a part's matrices in one block."""
+    names = [name.rpartition(".")[2] for name in look.trace.weights if f"blocks.0.{part}.W" in name]
+    return tag("small", esc(" ".join(names)))
+
+
+def _size_row(name: str, config: Config) -> str:
+    size = mlp.block_size(config)
+    widths = f"{config.d_model:,} → {config.d_mlp:,} → {config.d_model:,}"
+    factor = f"× {config.d_mlp / config.d_model:.3g}"
+    ratio = f"{size.mlp / size.attention:.3g} : 1"
+    cells = (f"{widths} ({factor})", f"{size.mlp:,}", f"{size.attention:,}", ratio)
+    label = tag("th", esc(name), scope="row")
+    return tag("tr", label, *(tag("td", esc(cell)) for cell in cells))
+
+
+def gpt3_mlp() -> int:
+    """The numbers in the matrices of one GPT-3 MLP."""
+    return mlp.block_size(GPT3).mlp

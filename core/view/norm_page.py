@@ -1,0 +1,193 @@
+"""What is drawn about LayerNorm: a row on its way through it, and along which direction it goes."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from torch import Tensor
+
+from core.analysis import norm
+from core.view import matrix
+from core.view.cut import Cut
+from core.view.figures import nice_limit
+from core.view.html import div, esc, number, tag
+from core.view.look import Look
+from core.view.state import State
+from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, tiny, token
+
+NORM = "norm"  # in the address: which norm is looked at
+
+
+def norms(look: Look) -> list[str]:
+    """The norms that can be looked at from here, those of this block first."""
+    places = [f"blocks.{look.layer}.ln_1", f"blocks.{look.layer}.ln_2", "ln_f"]
+    return [place for place in places if f"{place}.normed" in look.trace]
+
+
+def choose(look: Look, state: State) -> str:
+    """Which norm to look at, from links in the page and in the address."""
+    places = norms(look)
+    short = [place.rpartition(".")[2] for place in places]
+    chosen = state.choice(NORM, short, "ln_2" if "ln_2" in short else short[0])
+    links = (
+        tag(
+            "a",
+            esc(look.t(f"norm.which.{name}")),
+            cls="pick here" if name == chosen else "pick",
+            aria_current="true" if name == chosen else None,
+            **state.link(norm=name),
+        )
+        for name in short
+    )
+    if len(short) > 1:
+        st.html(div("picks", tag("span", esc(look.t("norm.which.label"))), *links))
+    return places[short.index(chosen)]
+
+
+def source(look: Look, place: str) -> str:
+    """The step that a norm reads."""
+    first = "mean" if f"{place}.mean" in look.trace else "mean_square"
+    return look.trace.step(f"{place}.{first}").inputs[0]
+
+
+def step_by_step(look: Look, place: str) -> str:
+    """One row on its way through a norm, with what each step took."""
+    t, here = look.t, look.token
+    measured, formula, square = _measured(look, place)
+    root = (square + look.trace.model.config.norm_eps) ** 0.5
+    normed = Row(
+        formula,
+        look.values(f"{place}.normed")[here],
+        "÷",
+        note=esc(t("norm.steps.spread", root=number(root))),
+        says=t("steps.norm.normed.title"),
+    )
+    out = look.values(f"{place}.out")[here]
+    total = Row(esc(t("norm.steps.out")), out, "=", total=True, says=t("steps.norm.out.title"))
+    return stack(measured) + stack([normed, *_learned(look, place), total])
+
+
+def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
+    """What is measured of a row, the formula of the next step, and the mean of the squares."""
+    t, trace, here = look.t, look.trace, look.token
+    x = look.values(source(look, place))[here]
+    if f"{place}.mean" not in trace:
+        square = float(look.values(f"{place}.mean_square")[here])
+        note = esc(t("norm.steps.square", square=number(square)))
+        rows = [Row("x", x, says="x"), Row("x²", x * x, note=note, says="x²")]
+        return rows, "x / √(mean(x²) + ε)", square
+    mean, square = (float(look.values(f"{place}.{key}")[here]) for key in ("mean", "var"))
+    terms = trace.explain(f"{place}.var", (here,)).terms
+    away = np.array([term.factors[0].value for term in terms])
+    centred = esc(t("norm.steps.centred"))
+    variance = esc(t("norm.steps.variance", square=number(square)))
+    rows = [
+        Row("x", x, says="x", note=esc(f"μ = {number(mean)}")),
+        Row("x − μ", away, "−", note=centred, says="x − μ"),
+        Row("(x − μ)²", away * away, note=variance, says="(x − μ)²"),
+    ]
+    return rows, "(x − μ) / √(σ² + ε)", square
+
+
+def _learned(look: Look, place: str) -> list[Row]:
+    """γ and, where there is one, β."""
+    weights = look.trace.weights
+    rows = []
+    for sign, key, letter in (("×", "gamma", "γ"), ("+", "beta", "β")):
+        if (value := weights.get(f"{place}.{key}")) is not None:
+            note = esc(look.t(f"norm.steps.{key}"))
+            rows.append(Row(letter, value.cpu().numpy(), sign, note=note, says=letter))
+    return rows
+
+
+def boards(look: Look, place: str) -> list[list[Cut]]:
+    """What the norm computes for all tokens: in one line if there is room, else in several.
+
+    Of a wide model not every step in between is drawn.
+    """
+    long, wide = len(look.trace) > FEW_TOKENS, look.trace.model.config.d_model > WIDE
+    one_each = [_cut(look, place, key, transposed=long) for key in ("mean", "var", "mean_square")]
+    rows = [_cut(look, place, key) for key in (("out",) if wide else ("normed", "out"))]
+    found = [[cut for cut in cuts if cut] for cuts in (one_each, rows)]
+    return found if long or wide else [found[0] + found[1]]
+
+
+def _cut(look: Look, place: str, key: str, **options: bool) -> Cut | None:
+    name = f"{place}.{key}"
+    if name not in look.trace:
+        return None
+    return matrix.cut(look.trace, name, title=look.t(f"steps.norm.{key}.title"), **options)
+
+
+def steps(look: Look, place: str) -> list[str]:
+    """The steps of a norm, in order."""
+    return [name for name in look.trace.steps if name.startswith(f"{place}.")]
+
+
+def directions(look: Look, place: str) -> str:
+    """Mean and spread along each row, which is done, and down each column, which is not."""
+    t, name = look.t, source(look, place)
+    x = look.trace[name]
+    means, spreads = norm.spread(x)
+    limit = nice_limit(look.values(name))
+    lines = [
+        tag(
+            "tr",
+            tag("th", token(look, i), scope="row"),
+            tag("td", bars(look.values(name)[i], limit, plain(look, i)), cls="wide"),
+            tag("td", esc(number(means[i].item()))),
+            tag("td", esc(number(spreads[i].item()))),
+        )
+        for i in look.rows
+        if isinstance(i, int)
+    ]
+    head = ("token", "row", "mean", "std")
+    top = tag("tr", *(tag("th", esc(t(f"norm.along.{key}")), scope="col") for key in head))
+    return div("scroll", tag("table", top, *lines, *_down(look, x, limit), cls="followed along"))
+
+
+def _down(look: Look, x: Tensor, limit: float) -> list[str]:
+    """The rows beneath: what a norm down the columns would take."""
+    found = norm.spread(x, over="tokens")
+    return [
+        tag(
+            "tr",
+            tag("th", esc(look.t(f"norm.along.{key}")), scope="row"),
+            tag("td", bars(values.cpu().numpy(), limit, look.t(f"norm.along.{key}")), cls="wide"),
+            tag("td", esc(look.t("norm.along.not_done")), colspan=2),
+            cls="not-done",
+        )
+        for key, values in zip(("column_mean", "column_std"), found, strict=True)
+    ]
+
+
+def facts(look: Look, place: str) -> dict[str, object]:
+    """Numbers for the questions about this row."""
+    x, normed = (look.trace[name][look.token] for name in (source(look, place), f"{place}.normed"))
+    after = norm.after(normed)
+    _, std = norm.spread(x[None])
+    gamma = look.trace.weights[f"{place}.gamma"]
+    return {
+        "mean": tiny(after.mean),
+        "std": f"{after.std:.6f}",
+        "biased": number(std[0].item()),
+        "unbiased": number(norm.unbiased(x)),
+        "n": len(x),
+        "before": number(len(x) - 1, 0),
+        "eps": f"{look.trace.model.config.norm_eps:g}".replace("-", "−"),
+        "low": number(gamma.min().item()),
+        "high": number(gamma.max().item()),
+    }
+
+
+def order(look: Look, place: str) -> str:
+    """Whether the row's numbers are in the same order before and after."""
+    x, normed = (look.trace[name][look.token] for name in (source(look, place), f"{place}.normed"))
+    kept = norm.same_order(x, normed)
+    if len(x) > FEW:
+        return look.t("norm.order.all" if kept else "norm.order.changed", n=len(x))
+    rank = x.argsort().tolist()
+    before, behind = (" < ".join(number(row[i].item()) for i in rank) for row in (x, normed))
+    return look.t(
+        "norm.order.few" if kept else "norm.order.changed", before=before, after=behind, n=len(x)
+    )

@@ -1,0 +1,188 @@
+"""The opened number: its arithmetic with the real values, each of which can be opened in turn.
+
+What is opened is in the link: the whole trail of elements, the last one shown. See `elements`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from core.graph import Ref
+from core.graph.explain import number
+from core.models.model import PromptTrace
+from core.view import elements
+from core.view.arithmetic import (
+    LARGEST,
+    Piece,
+    Sum,
+    row_sum,
+    sign,
+    symbol,
+    value_text,
+    where,
+    written_out,
+)
+from core.view.elements import BadLink, Trail
+from core.view.html import shown
+from core.view.look import Look
+from core.view.texts import Text
+
+COMPONENTS = Path(__file__).resolve().parents[2] / "assets" / "components"
+KEY = "opened"  # of the component; the link is under OPEN, in the session and in the address
+OPEN, ALL = "open", "_open_all"
+AT = "_open_at"  # session: the key of the matrix in which the trail began or went on
+LINK_AT = "at"  # in a picture's link: the picture's key
+MOST = 400  # terms that are written out when all are asked for
+
+
+def panel(look: Look) -> None:
+    """Draw what is opened; nothing at all if nothing is."""
+    link = look.state.text(OPEN, "")
+    everything = bool(link) and st.session_state.get(ALL) == link
+    data = content(look.t, look.trace, link, everything)
+    _component()(key=KEY, data=data, on_go_change=_go, on_all_change=_all)
+
+
+def current(look: Look) -> Trail:
+    """The trail of what is opened; empty if that is nothing or nonsense."""
+    try:
+        return elements.checked(look.trace, elements.decode(look.state.text(OPEN, "")))
+    except BadLink:
+        return ()
+
+
+def open_element(trace: PromptTrace, ref: Ref) -> None:
+    """Open an element from a picture: on the trail if what is open was computed from it.
+
+    For callbacks: it changes the session before the page runs.
+    """
+    trail: Trail = ()
+    try:
+        before = elements.checked(trace, elements.decode(st.session_state.get(OPEN, "")))
+        if before and ref in operands(trace, before[-1]):
+            trail = before
+        elements.checked(trace, (ref,))
+    except BadLink:
+        trail = ()
+    st.session_state[OPEN] = elements.encode((*trail, ref))
+
+
+def operands(trace: PromptTrace, ref: Ref) -> set[Ref]:
+    """The elements that an element was computed from."""
+    terms = () if None in ref.index else trace.explain(ref.name, ref.index).terms
+    return {part for term in terms for part in term.refs}
+
+
+def content(t: Text, trace: PromptTrace, link: str, everything: bool = False) -> dict:
+    """What the panel's component draws for a link."""
+    words = {key: t(f"opened.{key}") for key in ("heading", "close", "trail", "all", "fewer")}
+    try:
+        trail = elements.checked(trace, elements.decode(link))
+    except BadLink:
+        return {"link": link, "words": words, "notice": t("opened.notice")}
+    if not trail:
+        return {"link": "", "words": words}
+    ref = trail[-1]
+    if None in ref.index:
+        found = row_sum(trace, ref, MOST if everything else LARGEST)
+    else:
+        explained = trace.explain(ref.name, ref.index)
+        found = written_out(trace, explained, MOST if everything else LARGEST)
+    name = elements.called(t, trace, ref, hidden=_hidden(trace, ref))
+    return {
+        "link": link,
+        "words": words,
+        "trail": [_stop(t, trace, trail[: i + 1]) for i in range(len(trail))],
+        "name": name.name,
+        "place": name.place,
+        "says": name.says,
+        "where": where(t, trace, ref),
+        "everything": everything,
+        **_arithmetic(t, trace, trail, found),
+    }
+
+
+def _hidden(trace: PromptTrace, ref: Ref) -> bool:
+    """Whether it is the score or share of a key that its query may not look at."""
+    if not ref.name.endswith(("attn.scores_masked", "attn.weights")) or None in ref.index:
+        return False
+    scores = ref.name.replace("attn.weights", "attn.scores_masked")
+    return math.isinf(trace.value(scores, ref.index))
+
+
+def _stop(t: Text, trace: PromptTrace, trail: Trail) -> dict:
+    """One stop of the trail: opening it leads back to where it was the last."""
+    ref = trail[-1]
+    name = elements.called(t, trace, ref)
+    value = "" if None in ref.index else f" {value_text(trace, ref)}"
+    return {"text": name.short + value, "to": elements.encode(trail), "label": name.name}
+
+
+def _arithmetic(t: Text, trace: PromptTrace, trail: Trail, found: Sum) -> dict:
+    ref = trail[-1]
+    kind = elements.role(ref.name)
+    value = number(found.value)
+    if not found.terms:
+        if kind == "tokens.ids":
+            token = shown(trace.tokens[ref.index[0]])
+            return {"left": t("opened.id", id=str(int(found.value))), "terms": [], "value": token}
+        return {"left": "", "terms": [], "value": value_text(trace, ref), "exact": found.exact}
+    rest = None
+    if found.n_rest:
+        text = t("opened.rest", n=found.n_rest)
+        rest = {"sign": sign(found.rest), "value": number(abs(found.rest)), "text": text}
+    left = "Σ exp(s)" if None in ref.index else symbol(trace, ref.name)
+    terms = [[_drawn(t, trace, trail, piece) for piece in term] for term in found.terms]
+    return {
+        "left": left,
+        "terms": terms,
+        "rest": rest,
+        "value": value,
+        "exact": found.exact,
+        "count": len(found.terms) + found.n_rest,
+    }
+
+
+def _drawn(t: Text, trace: PromptTrace, trail: Trail, piece: Piece) -> dict:
+    if piece.ref is None:
+        return {"text": piece.text}
+    name = elements.called(t, trace, piece.ref).name
+    return {
+        "text": piece.text,
+        "to": elements.encode((*trail, piece.ref)),
+        "label": t("opened.open", text=piece.text, name=name),
+        "colour": elements.colour(trace, piece.ref),
+        "kind": "weight" if piece.ref.name in trace.weights else "step",
+    }
+
+
+def _go() -> None:
+    """Open what a click asks for; nothing in it is trusted before the page reads it."""
+    asked = st.session_state[KEY].get("go")
+    if isinstance(asked, str):
+        st.session_state[OPEN] = asked
+
+
+def _all() -> None:
+    everything = st.session_state[KEY].get("all")
+    st.session_state[ALL] = st.session_state.get(OPEN) if everything else None
+
+
+@st.cache_resource(show_spinner=False)
+def _component():
+    return st.components.v2.component(
+        "ripple_opened",
+        html='<section class="opened-box"></section>',
+        css=asset("opened.css"),
+        js=asset("shared.js") + asset("opened.js"),
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """A script or stylesheet of a component."""
+    return (COMPONENTS / name).read_text(encoding="utf-8")

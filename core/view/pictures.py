@@ -1,0 +1,200 @@
+"""A small picture of any step's real values, chosen by its axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.view.figures import (
+    colour_picture,
+    nice_limit,
+    share_picture,
+    signed_picture,
+    token_colour,
+)
+from core.view.html import (
+    chip,
+    div,
+    esc,
+    image,
+    matrix,
+    number,
+    para,
+    percent,
+    share_legend,
+    shown,
+    signed_legend,
+    tag,
+)
+from core.view.look import Look
+
+SMALL = 8  # rows and columns up to which numbers are written into the cells of a toy model
+FEW = 4  # columns up to which they are in any model
+TOP = 40  # tokens of a large vocabulary that are drawn
+STREAM = ("embed.sum", "resid_in", "resid_mid", "resid_out")
+UNCOLOURED = 1e9
+SHARES = ("attn.weights", "probs")
+
+
+def picture(look: Look, name: str, limit: float | None = None, legend: bool = True) -> str:
+    """The picture of a step, with its colour scale in numbers.
+
+    limit: end of the scale, for pictures that share one; by default what suits the values.
+    """
+    step = look.trace.step(name)
+    if name == "tokens.ids":
+        return _chips(look)
+    if name == "tokens.positions" and len(look.trace) > SMALL:
+        return para(f"0, 1, 2 … {len(look.trace) - 1}", "big")
+    if "vocab" in step.axes and look.trace.shape(name)[1] > SMALL:
+        return _one_hot(look) if name == "embed.onehot" else _top_of_vocabulary(look, name)
+    values, columns = _two_dimensional(look, name)
+    if step.role in SHARES or step.role == "embed.onehot":
+        return _shares(look, name, values, columns)
+    if limit is None:
+        limit = look.stream_limit if step.role in STREAM else nice_limit(values)
+    if _has_room(look, values):
+        if name == "tokens.positions":  # counting, not a quantity: no colour
+            return _written(look, name, values, columns, UNCOLOURED, 0)
+        return _written(look, name, values, columns, limit, 2 if limit >= 0.1 else 4)
+    source = signed_picture(values, limit)
+    drawn = _framed(look, source, alt(look, name, values), len(values), "key" in step.axes)
+    return drawn + (signed_legend(limit, "") if legend else "")
+
+
+def _has_room(look: Look, values: np.ndarray) -> bool:
+    """Whether the numbers themselves can be written: always in the worked example, nearly."""
+    rows, columns = values.shape
+    toy = look.trace.model.config.d_model <= SMALL
+    return rows <= SMALL and columns <= (SMALL if toy else FEW)
+
+
+def _written(
+    look: Look,
+    name: str,
+    values: np.ndarray,
+    columns: list[str],
+    limit: float | None,
+    digits: int,
+) -> str:
+    """A matrix with its numbers in the cells."""
+    return matrix(
+        values.tolist(),
+        look.trace.tokens,
+        limit=limit,
+        caption=alt(look, name, values),
+        columns=columns,
+        here=look.token,
+        digits=digits,
+    )
+
+
+def alt(look: Look, name: str, values: np.ndarray) -> str:
+    """What a picture shows, for somebody who does not see it."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    title = look.t(f"steps.{generic(look.trace.step(name).role)}.title")
+    return look.t(
+        "path.alt", title=title, shape=look.shape_words(name), low=number(low), high=number(high)
+    )
+
+
+def generic(role: str) -> str:
+    """The role as the texts have it: the three norms share theirs."""
+    place, _, part = role.partition(".")
+    return f"norm.{part}" if place in ("ln_1", "ln_2", "ln_f") else role
+
+
+def own_row(look: Look, name: str) -> np.ndarray | None:
+    """The selected token's row of a step, for writing its first numbers out."""
+    axes = look.trace.step(name).axes
+    if "pos" not in axes or axes == ("pos",) or "vocab" in axes:
+        return None
+    values, _ = _two_dimensional(look, name)
+    return None if _has_room(look, values) else values[look.token]
+
+
+def _two_dimensional(look: Look, name: str) -> tuple[np.ndarray, list[str]]:
+    """A step as rows of tokens (of the selected head, if it has heads), and column labels."""
+    values, axes = look.values(name).astype(np.float64), look.trace.step(name).axes
+    if axes[0] == "head":
+        values = values[look.head]
+    elif axes[0] == "kv_head":
+        values = values[look.head * len(values) // look.n_heads]
+    if values.ndim == 1:
+        values = values[:, None]
+    labels = look.trace.tokens if axes[-1] == "key" else []
+    if axes[-1] == "vocab" and values.shape[1] <= SMALL:
+        tokenizer = look.trace.model.tokenizer
+        labels = [tokenizer.token_text(i) for i in range(values.shape[1])]
+    return values, labels
+
+
+def _shares(look: Look, name: str, values: np.ndarray, columns: list[str]) -> str:
+    masked = np.zeros(values.shape, bool)
+    if name.endswith("attn.weights"):
+        scores = look.values(name.replace("weights", "scores_masked"))[look.head]
+        masked = np.isneginf(scores)
+    if _has_room(look, values):
+        digits = 0 if name == "embed.onehot" else 2
+        return _written(look, name, values, columns, None, digits)
+    source = share_picture(values, masked=masked)
+    drawn = _framed(look, source, alt(look, name, values), len(values), across=True)
+    return drawn + share_legend("")
+
+
+def _framed(look: Look, source: str, says: str, rows: int, across: bool) -> str:
+    """A picture with the tokens' colours along its side, and on top where columns are tokens."""
+    height = min(max(rows * 16, 48), 176)
+    side = image(colour_picture(rows, across=False), "", cls="side", style=f"height:{height}px")
+    top = image(colour_picture(rows, across=True), "", cls="top") if across else ""
+    mark = div("mark", style=f"top:{100 * look.token / rows:.3f}%;height:{100 / rows:.3f}%")
+    body = div("pixels", image(source, says), mark, style=f"height:{height}px")
+    return div("framed square" if across else "framed", top, side, body)
+
+
+def _chips(look: Look) -> str:
+    chips = []
+    for row in look.rows:
+        if isinstance(row, range):
+            chips.append(tag("span", esc(look.t("overview.belt.more", n=len(row))), cls="more"))
+        else:
+            chips.append(chip(look.trace.tokens[row], row, look.trace.ids[row]))
+    return div("chips", *chips)
+
+
+def _one_hot(look: Look) -> str:
+    """Each row is the whole vocabulary as a line, to scale, with the only 1 marked on it."""
+    total = look.trace.model.config.n_vocab
+    lines = []
+    for row in look.rows[:6]:
+        if isinstance(row, range):
+            continue
+        token_id = look.trace.ids[row]
+        style = f"left:{100 * token_id / total:.2f}%;background:{token_colour(row)}"
+        says = look.t("path.one_at", id=str(token_id))
+        lines.append(div("line", tag("i", style=style), title=says, role="img", aria_label=says))
+    ends = div("ends", tag("span", "0"), tag("span", esc(f"{total - 1:,}")))
+    note = tag("p", esc(look.t("path.only_row", n=total)), cls="says")
+    return div("onehot", *lines, ends) + note
+
+
+def _top_of_vocabulary(look: Look, name: str) -> str:
+    """The largest values of the last row as bars; a vocabulary is too wide to draw."""
+    top = look.trace.top(TOP)
+    values = [c.prob if name == "probs" else c.logit for c in top]
+    low = 0.0 if name == "probs" else min(values) - 0.1 * (max(values) - min(values) or 1.0)
+    span = max(values) - low or 1.0
+    bars = [tag("i", style=f"height:{100 * (value - low) / span:.1f}%") for value in values]
+    first = percent(values[0]) if name == "probs" else number(values[0])
+    last = percent(values[-1]) if name == "probs" else number(values[-1])
+    says = look.t(
+        "path.top",
+        n=len(top),
+        total=look.trace.model.config.n_vocab,
+        token=shown(look.trace.tokens[-1]),
+        first=first,
+        last=last,
+        best=shown(top[0].text),
+    )
+    drawn = div("top40 probs" if name == "probs" else "top40", *bars, role="img", aria_label=says)
+    return drawn + tag("p", esc(says), cls="says")

@@ -1,0 +1,100 @@
+"""The parts of the Position page that depend on the model."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis import position as analysis
+from core.view import matrix
+from core.view import position_kinds as drawn
+from core.view import position_pictures as pictures
+from core.view.html import div, para, shown
+from core.view.lesson import Lesson
+from core.view.sketch import tiny
+
+
+def add(lesson: Lesson) -> None:
+    """A row for each place, and the sum of both."""
+    look = lesson.view.look
+    if "embed.W_P" not in look.trace.weights:
+        lesson.elsewhere("no_table", model="worked-example", preset="block")
+        return
+    config = look.trace.model.config
+    words = {"place": str(look.token), "token": shown(look.trace.tokens[look.token])}
+    lesson.part("places", ctx=config.n_ctx, d=config.d_model, n=len(look.trace), **words)
+    small = config.n_ctx <= pictures.SMALL
+    note = "" if small else lesson.text("places.part")
+    lesson.matrices("places", [pictures.places(look, lesson.text("places.table"), note)])
+    lesson.part("sum", n=len(look.trace), d=config.d_model, **words)
+    names = {"embed.token": "X", "embed.position": "+ P", "embed.sum": "= H₀"}
+    whole = 3 * len(look.trace) * config.d_model <= matrix.CELLS
+    index = (None, None) if whole else ([look.token], None)
+    cuts = [matrix.cut(look.trace, name, index, title=title) for name, title in names.items()]
+    if not whole:
+        lesson.say("sum.one_row", **words)
+    lesson.matrices("sum", cuts, hint=False, follow=whole)
+    lesson.formula(["embed.position", "embed.sum"])
+
+
+def order(lesson: Lesson) -> None:
+    """The same tokens in another order, without positions and with them."""
+    look = lesson.view.look
+    lesson.part("order")
+    test = pictures.reordered(look.trace)
+    if test is None:
+        st.html(div("notice", para(lesson.text("order.alone")), role="note"))
+        return
+    lesson.say("order.rows")
+    st.html(pictures.moved_rows(look, test))
+    if not look.n_layers:
+        lesson.elsewhere("order.blocks", preset="block")
+        return
+    last = shown(look.trace.tokens[-1])
+    lesson.say("order.last", token=last)
+    st.html(pictures.two_orders(look, test))
+    if look.n_layers > 1 and look.trace.model.config.causal:
+        (_, first), *_, (block, deep) = pictures.depth(look, test)
+        values = {"first": tiny(first), "deep": tiny(deep), "block": str(block)}
+        lesson.why("leak", token=last, **values)
+
+
+def kinds(lesson: Lesson) -> None:
+    """Learned and computed rows of places, as curves and compared."""
+    look = lesson.view.look
+    config = look.trace.model.config
+    tables = {"sinusoidal": analysis.sinusoids(config.n_ctx, config.d_model + config.d_model % 2)}
+    if "embed.W_P" in look.trace.weights:
+        tables = {"learned": look.trace.weights["embed.W_P"]} | tables
+    lesson.part("kinds", d=config.d_model)
+    st.html(drawn.curves(look, tables))
+    lesson.say("alike.reads", place=str(look.token))
+    st.html(drawn.alike(look, tables))
+    lesson.say("alike.made_up" if config.n_ctx <= pictures.SMALL else "alike.trained")
+
+
+def distance(lesson: Lesson) -> None:
+    """Rotary positions: only the distance counts."""
+    look = lesson.view.look
+    lesson.part("distance")
+    if not look.n_layers:
+        lesson.elsewhere("order.blocks", preset="block")
+        return
+    q, k, q_turned, k_turned = drawn.vectors(look)
+    tokens = {"query": shown(look.trace.tokens[look.token]), "target": shown(look.trace.tokens[0])}
+    lesson.say("clocks.reads", **tokens)
+    st.html(drawn.clocks(look, q_turned, k_turned))
+    lesson.say("distance.reads", **tokens)
+    learned = drawn.distances(look, q, k, "learned_dots")
+    rotary = drawn.distances(look, q_turned, k_turned, "rotary")
+    st.html(div("two", rotary, learned))
+
+
+def limit(lesson: Lesson) -> None:
+    """What happens past the last row of the table."""
+    look = lesson.view.look
+    if "embed.W_P" not in look.trace.weights:
+        return
+    config = look.trace.model.config
+    lesson.part("limit", ctx=config.n_ctx, last=config.n_ctx - 1)
+    st.html(pictures.room(look))
+    lesson.say("limit.cut", "result", **pictures.too_long(look))

@@ -1,0 +1,102 @@
+"""The parts of the Q, K, V page that depend on the model."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.view import matrix
+from core.view import qkv_pictures as pictures
+from core.view.html import div, esc, para, tag
+from core.view.lesson import Lesson
+from core.view.sketch import tiny
+
+SMALL = 12  # numbers per token up to which whole matrices are written out
+
+
+def project(lesson: Lesson) -> None:
+    """x times W is q, k and v: every matrix with its numbers, or as pictures for wide models."""
+    look = lesson.view.look
+    config = look.trace.model.config
+    words = pictures.token_words(look)
+    lesson.part("projection", **words)
+    if config.bias_qkv:
+        lesson.say("projection.bias")
+    if config.d_model <= SMALL:
+        _written_out(lesson)
+    else:
+        st.html(pictures.projection(look))
+        lesson.say("projection.all")
+        titles = {letter: lesson.text(f"jobs.{letter}.title") for letter in pictures.LETTERS}
+        cuts = [pictures.projected(look, letter, title) for letter, title in titles.items()]
+        lesson.matrices("qkv", cuts, follow=True)
+    steps = [pictures.name(look, part) for part in "qkv"]
+    lesson.formula(steps)
+    if config.d_model > SMALL:
+        _one_matrix(lesson)
+    _identity(lesson)
+
+
+def _written_out(lesson: Lesson) -> None:
+    look = lesson.view.look
+    last = pictures.LETTERS[-1]
+    for letter in pictures.LETTERS:
+        cuts = [
+            matrix.cut(look.trace, pictures.source(look), title="X"),
+            pictures.weights(look, letter, f"· W_{letter}"),
+            pictures.projected(look, letter, f"= {letter}"),
+        ]
+        options = {"hint": letter == "Q", "legend": letter == last, "follow": True}
+        lesson.matrices(f"projection_{letter}", cuts, **options)
+
+
+def _one_matrix(lesson: Lesson) -> None:
+    """One of the three weight matrices, with all its numbers."""
+    view = lesson.view
+    letter = view.state.choice("letter", pictures.LETTERS, "Q")
+    with st.expander(lesson.text("weights.title"), expanded=False):
+        st.segmented_control(
+            lesson.text("weights.which"),
+            pictures.LETTERS,
+            key="letter",
+            required=True,
+            format_func=lambda letter: f"W_{letter}",
+            persist_state="session",
+        )
+        lesson.matrices("weights", [pictures.weights(view.look, letter, f"W_{letter}")])
+
+
+def _identity(lesson: Lesson) -> None:
+    """What it means where every W is the identity, or where that can be seen."""
+    difference = pictures.identity(lesson.view.look)
+    if difference is None:
+        lesson.elsewhere("identity.there", model="worked-example", preset="part-2")
+        return
+    said = lesson.text("identity.here", difference=tiny(difference))
+    back = lesson.view.state.link(model="worked-example", preset="block")
+    link = tag("a", esc(lesson.text("identity.back")), cls="pill", **back)
+    st.html(div("notice", para(said), link, role="note"))
+
+
+def heads(lesson: Lesson) -> None:
+    """All heads beside each other, one of them to choose."""
+    look = lesson.view.look
+    words = pictures.token_words(look)
+    lesson.part("heads", **words)
+    if look.n_heads == 1:
+        lesson.elsewhere("heads.single", model="worked-example", preset="block")
+        return
+    matrix.heads(look, pictures.name(look, "q"), key="qkv.heads")
+    square = words["both"] == words["d"]
+    lesson.say("heads.square" if square else "heads.own", **words)
+    lesson.why("big", **words)
+
+
+def lives(lesson: Lesson) -> None:
+    """What is stored and what is computed anew for each text."""
+    lesson.part("lives")
+    st.html(pictures.kept_and_gone(lesson.view.look))
+    causal = lesson.view.model.config.causal
+    lesson.say("lives.grow", n=lesson.view.model.config.n_ctx)
+    lesson.say("lives.two_weights")
+    if causal:
+        lesson.why("cache")

@@ -1,0 +1,194 @@
+"""The pictures of the Q, K, V page: three jobs, three projections, what is kept and what is not."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from core.view import matrix
+from core.view.cut import Cut, limit_of
+from core.view.figures import signed_picture
+from core.view.html import chip, div, esc, image, para, shown, tag
+from core.view.look import Look
+from core.view.sketch import facts, row_of_values
+
+LETTERS = ("Q", "K", "V")
+FEW_TOKENS = 6  # of a text in a drawing
+UNITS = ("B", "KB", "MB", "GB")
+
+
+def name(look: Look, part: str) -> str:
+    """A step or weight of attention in the block where we look."""
+    return f"blocks.{look.layer}.attn.{part}"
+
+
+def head_of(look: Look, letter: str) -> int:
+    """The head to show: keys and values may be shared by several query heads."""
+    config = look.trace.model.config
+    return look.head if letter == "Q" else look.head * config.n_kv_heads // config.n_heads
+
+
+def source(look: Look) -> str:
+    """The step that is projected: the stream, or the norm of it."""
+    return look.trace.step(name(look, "q")).inputs[0]
+
+
+def projected(look: Look, letter: str, title: str = "", note: str = "") -> Cut:
+    """Q, K or V of the head where we look."""
+    index = (head_of(look, letter), None, None)
+    return matrix.cut(look.trace, name(look, letter.lower()), index, title=title, note=note)
+
+
+def weights(look: Look, letter: str, title: str = "") -> Cut:
+    """W_Q, W_K or W_V of the head where we look."""
+    index = (head_of(look, letter), None, None)
+    return matrix.cut(look.trace, name(look, f"W_{letter}"), index, title=title)
+
+
+def jobs(look: Look) -> str:
+    """Question, index card, content: each with the row that the token has for it."""
+    t, cards = look.t, []
+    for letter in LETTERS:
+        step = name(look, letter.lower())
+        row = look.trace[step][head_of(look, letter), look.token].double().cpu().numpy()
+        says = t(f"steps.attn.{letter.lower()}.title")
+        cards.append(
+            div(
+                "job",
+                tag("h3", tag("b", esc(letter)), esc(t(f"qkv.jobs.{letter}.name"))),
+                para(t(f"qkv.jobs.{letter}.says"), "says"),
+                row_of_values(row, limit_of(look.trace, step), says),
+            )
+        )
+    return div("jobs", *cards)
+
+
+def projection(look: Look) -> str:
+    """For wide models: the token's row, the three matrices, and the three rows that come out."""
+    t, trace = look.t, look.trace
+    x = trace[source(look)][look.token].double().cpu().numpy()
+    strip = row_of_values(x, limit_of(trace, source(look)), t("qkv.projection.x"))
+    token = chip(trace.tokens[look.token], look.token, None)
+    parts = []
+    for letter in LETTERS:
+        matrix_name, step = name(look, f"W_{letter}"), name(look, letter.lower())
+        head = head_of(look, letter)
+        values = trace.weights[matrix_name][head].double().cpu().numpy()
+        rows, columns = values.shape
+        says = t("qkv.projection.alt", letter=letter, rows=rows, columns=columns)
+        picture = image(signed_picture(values, limit_of(trace, matrix_name)), says, cls="weights")
+        row = trace[step][head, look.token].double().cpu().numpy()
+        result = row_of_values(row, limit_of(trace, step), t(f"steps.attn.{letter.lower()}.title"))
+        shape = tag("small", esc(f" {rows} × {columns}"))
+        parts.append(
+            div(
+                "through",
+                tag("p", tag("b", esc(f"· W_{letter}")), shape),
+                picture,
+                tag("p", tag("b", esc(f"= {letter.lower()}")), tag("small", esc(f" {columns}"))),
+                result,
+            )
+        )
+    start = div("start", tag("b", "x "), token, tag("small", esc(f" {len(x)}")), strip)
+    return start + div("throughs", *parts)
+
+
+def identity(look: Look) -> float | None:
+    """The largest difference between Q, K, V and X where every W is the identity, else None."""
+    trace = look.trace
+    for letter in LETTERS:
+        matrices = trace.weights[name(look, f"W_{letter}")]
+        square = matrices.shape[1] == matrices.shape[2]
+        if not square or not torch.equal(
+            matrices, torch.eye(matrices.shape[1]).to(matrices).expand_as(matrices)
+        ):
+            return None
+    x = trace[source(look)]
+    return max((trace[name(look, part)] - x).abs().max().item() for part in "qkv")
+
+
+def kept_and_gone(look: Look) -> str:
+    """Weights against values: how many numbers, for this text and for the longest one."""
+    t, trace = look.t, look.trace
+    n, n_ctx = len(trace), trace.model.config.n_ctx
+    rows = []
+    for letter in LETTERS:
+        shape = trace.shape(name(look, f"W_{letter}"))
+        count = math.prod(shape)
+        rows.append(_line(look, f"W_{letter}", shape, count, count, "kept"))
+    for part in ("q", "k", "v", "weights"):
+        shape = trace.shape(name(look, part))
+        longest = [n_ctx if size == n and i > 0 else size for i, size in enumerate(shape)]
+        if part != "weights":
+            longest = [shape[0], n_ctx, shape[2]]
+        count, most = math.prod(shape), math.prod(longest)
+        life = "cached" if part in "kv" and trace.model.config.causal else "gone"
+        rows.append(
+            _line(look, "A" if part == "weights" else part.upper(), shape, count, most, life)
+        )
+    heads = ["", *(t(f"qkv.table.{key}") for key in ("shape", "now"))]
+    heads += [t("qkv.table.longest", n=n_ctx), t("qkv.table.life")]
+    return facts(heads, rows)
+
+
+def _line(
+    look: Look, label: str, shape: tuple[int, ...], count: int, most: int, life: str
+) -> list[str]:
+    each = look.trace.weights["embed.W_E"].element_size()
+    return [
+        label,
+        " × ".join(f"{size:,}" for size in shape),
+        f"{count:,} · {bytes_text(count * each)}",
+        f"{most:,} · {bytes_text(most * each)}",
+        look.t(f"qkv.life.{life}"),
+    ]
+
+
+def bytes_text(count: int) -> str:
+    """Bytes in the largest unit that leaves at least 1."""
+    power = min(int(math.log(max(count, 1), 1000)), len(UNITS) - 1)
+    return f"{count / 1000**power:.3g} {UNITS[power]}"
+
+
+def one_or_two_texts(look: Look) -> str:
+    """Self-attention beside attention between two texts."""
+    t, tokens = look.t, look.trace.tokens
+    own = [chip(token, i, None) for i, token in enumerate(tokens[:FEW_TOKENS])]
+    if len(tokens) > FEW_TOKENS:
+        more = t("overview.belt.more", n=len(tokens) - FEW_TOKENS)
+        own.append(tag("span", esc(more), cls="more"))
+    original, translation = (
+        [tag("span", esc(word), cls="piece") for word in t(f"qkv.two.{key}").split()]
+        for key in ("original", "translation")
+    )
+    return div(
+        "jobs", _asking(look, "self", own, own), _asking(look, "cross", translation, original)
+    )
+
+
+def _asking(look: Look, key: str, asks: list[str], answers: list[str]) -> str:
+    """Who asks and who answers."""
+    t = look.t
+    return div(
+        "job",
+        tag("h3", esc(t(f"qkv.two.{key}.name"))),
+        para(t(f"qkv.two.{key}.says"), "says"),
+        div("asking", tag("b", "Q ←"), div("chips", *asks)),
+        div("asking", tag("b", "K, V ←"), div("chips", *answers)),
+    )
+
+
+def token_words(look: Look) -> dict[str, object]:
+    """What the texts say about where we look."""
+    config = look.trace.model.config
+    return {
+        "token": shown(look.trace.tokens[look.token]),
+        "head": str(look.head),
+        "layer": str(look.layer),
+        "heads": config.n_heads,
+        "n": config.n_heads,
+        "d": config.d_model,
+        "d_head": config.d_head,
+        "both": config.n_heads * config.d_head,
+    }

@@ -1,0 +1,99 @@
+"""What is drawn about the residual: sums of rows, and the gradients that shortcuts let through."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from core.analysis.gradients import layer_gradients
+from core.view import matrix
+from core.view.cut import Cut
+from core.view.html import div, esc, number, percent, tag
+from core.view.look import Look
+from core.view.stripes import WIDE, Row, share_bar, stack
+
+PLACES = {"attn": "resid_mid", "mlp": "resid_out"}
+SLOPE, LAYERS = 0.1, 5  # of an example: what each layer lets through
+
+
+def additions(look: Look) -> list[str]:
+    """The parts of this block that have a shortcut around them."""
+    config = look.trace.model.config
+    has = {"attn": True, "mlp": config.d_mlp > 0}
+    return [part for part in config.residual if config.n_layers and has[part]]
+
+
+def added(look: Look, part: str) -> str:
+    """What the token carried, what a part adds, and what it carries on."""
+    t, (name, inputs) = look.t, _sum(look, part)
+    rows = [
+        Row(
+            esc(t(f"norm.add.{key}")),
+            look.values(step)[look.token],
+            sign,
+            says=t(f"norm.add.{key}"),
+        )
+        for key, step, sign in (("carried", inputs[0], ""), (part, inputs[1], "+"))
+    ]
+    total = Row(esc(t("norm.add.total")), look.values(name)[look.token], "=", total=True)
+    return stack([*rows, total])
+
+
+def _sum(look: Look, part: str) -> tuple[str, tuple[str, ...]]:
+    name = f"blocks.{look.layer}.{PLACES[part]}"
+    return name, look.trace.step(name).inputs
+
+
+def sums(look: Look, part: str) -> list[Cut]:
+    """The same for all tokens; of a wide model only what comes out."""
+    name, inputs = _sum(look, part)
+    signs = ("", "+ ", "= ")
+    keys = ("carried", part, "total")
+    cuts = [
+        matrix.cut(look.trace, step, title=sign + look.t(f"norm.add.{key}"))
+        for step, sign, key in zip((*inputs, name), signs, keys, strict=True)
+    ]
+    return cuts if look.trace.model.config.d_model <= WIDE else cuts[-1:]
+
+
+@cache
+def _gradients(shortcuts: bool) -> tuple[float, ...]:
+    return tuple(layer_gradients(shortcuts))
+
+
+def gradients(look: Look) -> str:
+    """What reaches each of five layers, without and with shortcuts, against the last."""
+    t = look.t
+    columns = []
+    for shortcuts in (False, True):
+        found = _gradients(shortcuts)
+        rows = [
+            tag(
+                "tr",
+                tag("th", esc(t("norm.deep.layer", i=str(i))), scope="row"),
+                tag("td", share_bar(value / found[-1], percent(value / found[-1])), cls="share"),
+                tag("td", esc(f"{value:.5f}")),
+            )
+            for i, value in enumerate(found, 1)
+        ]
+        title = t("norm.deep.with" if shortcuts else "norm.deep.without")
+        head = ("norm.deep.from", "norm.deep.share", "norm.deep.gradient")
+        top = tag("tr", *(tag("th", esc(t(key)), scope="col") for key in head))
+        table = tag("table", top, *rows, cls="followed")
+        columns.append(
+            tag("figure", tag("figcaption", esc(title)), div("scroll", table), cls="one")
+        )
+    return div("beside-each-other wide", *columns)
+
+
+def depth() -> dict[str, object]:
+    """Numbers for the sentences about the gradients."""
+    without, through = _gradients(False), _gradients(True)
+    return {
+        "fraction": round(without[-1] / without[0]),
+        "fraction_with": round(through[-1] / through[0]),
+        "times": round(through[0] / without[0]),
+        "slope": number(SLOPE, 1),
+        "n": LAYERS,
+        "product": f"{SLOPE**LAYERS:.5f}",
+        "product_with": number((1 + SLOPE) ** LAYERS),
+    }

@@ -1,0 +1,210 @@
+"""What the Scores page draws: four matrices, one row through them, and why each step is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import streamlit as st
+import torch
+
+from core.analysis import attention
+from core.view import matrix
+from core.view.board import image
+from core.view.cut import Cut, limit_of
+from core.view.html import div, esc, number, para, percent, tag
+from core.view.look import Look
+from core.view.state import State
+from core.view.stripes import (
+    FEW_TOKENS,
+    framed,
+    plain,
+    share_bar,
+    share_text,
+    tiny,
+    token,
+)
+
+STEPS = ("scores", "scores_scaled", "scores_masked", "weights")
+WIDTHS = (3, 16, 64, 128, 512)
+KNOWN = {64: "GPT-2", 128: "GPT-3"}
+ROWS, LARGEST = 10, 7  # tokens up to which each has a line; beyond, how many of them have one
+
+
+def names(look: Look) -> list[str]:
+    """The four steps of this block."""
+    return [f"blocks.{look.layer}.attn.{step}" for step in STEPS]
+
+
+def four(look: Look) -> list[Cut]:
+    """Raw, scaled, masked, shares: the same tokens four times, the scores on one colour scale."""
+    t, trace, config = look.t, look.trace, look.trace.model.config
+    root = number(math.sqrt(config.d_head))
+    notes = (
+        "S = Q·Kᵀ",
+        f"S / √{config.d_head} = S / {root}" if config.scaled else t("scores.four.not_scaled"),
+        t("scores.four.later" if config.causal else "scores.four.no_mask"),
+        t("scores.four.softmax"),
+    )
+    here, limit = (look.head, None, None), max(limit_of(trace, name) for name in names(look)[:2])
+    titles = (f"{i} {t(f'scores.four.{step}')}" for i, step in enumerate(STEPS, 1))
+    return [
+        matrix.cut(trace, name, here, title=title, note=note, limit=limit)
+        for name, title, note in zip(names(look), titles, notes, strict=True)
+    ]
+
+
+def chosen(look: Look, state: State, cuts: list[Cut]) -> list[Cut]:
+    """The matrices to read: all of a short text; of a long one that whose picture was clicked."""
+    if len(look.trace) <= FEW_TOKENS:
+        return cuts
+    step = state.choice("matrix", STEPS, STEPS[-1])
+    pictures = (
+        tag(
+            "a",
+            tag("b", esc(cut.title)),
+            tag("span", esc(cut.note), cls="formula"),
+            framed(look, image(cut), cut.title, len(look.trace)),
+            cls="choice here" if name == step else "choice",
+            aria_current="true" if name == step else None,
+            **state.link(matrix=name),
+        )
+        for name, cut in zip(STEPS, cuts, strict=True)
+    )
+    st.html(div("choices", *pictures) + para(look.t("scores.four.choose"), "says"))
+    return [cuts[STEPS.index(step)]]
+
+
+def followed(look: Look) -> str:
+    """The row of the token where we look, one line per token it looks at, left to right."""
+    t, config = look.t, look.trace.model.config
+    raw, scaled, masked, shares = _row(look)
+    steps = attention.softmax_row(torch.tensor(masked))
+    root = number(math.sqrt(config.d_head))
+    head = ("followed.token", "followed.raw", "followed.scaled", "followed.masked")
+    titles = [t(f"scores.{key}", root=root if config.scaled else "1") for key in head]
+    titles += [
+        f"exp(s − {number(steps.highest)})",
+        t("scores.followed.share"),
+    ]
+    drawn = []
+    for positions, label in lines(look, shares, masked):
+        power = sum(steps.powers[i] for i in positions)
+        share = float(shares[positions].sum())
+        if len(positions) == 1:
+            i = positions[0]
+            written = [number(raw[i]), number(scaled[i]), number(masked[i])]
+        else:
+            written = ["", "", number(-math.inf) if np.isneginf(masked[positions]).all() else ""]
+        drawn.append(_line(label, [*written, number(power)], share))
+    sums = ["", "", "", number(steps.total)]
+    drawn.append(_line(esc(t("scores.followed.sum")), sums, float(shares.sum()), "total"))
+    top = tag("tr", *(tag("th", esc(title), scope="col") for title in titles))
+    table = tag("table", top, *drawn, cls="followed")
+    return div("scroll", table)
+
+
+def _row(look: Look) -> list[np.ndarray]:
+    return [look.values(name)[look.head, look.token] for name in names(look)]
+
+
+def lines(look: Look, shares: np.ndarray, masked: np.ndarray) -> Iterator[tuple[list[int], str]]:
+    """The tokens of each line, and its label: each token alone, or the smallest ones together."""
+    seen = [i for i in range(len(shares)) if not np.isneginf(masked[i])]
+    later = [i for i in range(len(shares)) if np.isneginf(masked[i])]
+    if len(shares) <= ROWS:
+        yield from (([i], token(look, i)) for i in range(len(shares)))
+        return
+    largest = sorted(sorted(seen, key=lambda i: -shares[i])[:LARGEST])
+    yield from (([i], token(look, i)) for i in largest)
+    others = [i for i in seen if i not in largest]
+    for positions, key in ((others, "others"), (later, "later")):
+        if positions:
+            yield positions, esc(look.t(f"scores.followed.{key}", n=len(positions)))
+
+
+def _line(label: str, written: list[str], share: float, cls: str | None = None) -> str:
+    cells = (tag("td", esc(text), cls="masked" if text == "−∞" else None) for text in written)
+    return tag(
+        "tr",
+        tag("th", label, scope="row"),
+        *cells,
+        tag("td", share_bar(share, share_text(share)), cls="share"),
+        cls=cls,
+    )
+
+
+@cache
+def _saturation(scaled: bool) -> tuple[attention.Saturation, ...]:
+    return tuple(attention.saturation(WIDTHS, scaled))
+
+
+def saturation(look: Look) -> str:
+    """How softmax shares out at growing widths, without and with the division."""
+    t = look.t
+    rows = []
+    for scaled in (False, True):
+        title = t("scores.wide.with" if scaled else "scores.wide.without")
+        rows.append(tag("h3", esc(title)))
+        rows.append(div("stairs", *(_stairs(look, one) for one in _saturation(scaled))))
+    return div("saturation", *rows)
+
+
+def _stairs(look: Look, one: attention.Saturation) -> str:
+    """The mean shares of eight keys, largest first, and what they let through."""
+    t = look.t
+    says = t("scores.wide.alt", d=one.d_k, largest=percent(one.largest))
+    columns = (tag("i", style=f"height:{100 * share:.1f}%") for share in one.ranked)
+    known = f" {KNOWN[one.d_k]}" if one.d_k in KNOWN else ""
+    return div(
+        "stair",
+        tag("b", esc(f"d_k = {one.d_k}"), tag("small", esc(known))),
+        div("columns", *columns, role="img", aria_label=says),
+        tag("span", esc(t("scores.wide.spread")), tag("b", esc(f"± {number(one.spread, 1)}"))),
+        tag("span", esc(t("scores.wide.largest")), tag("b", esc(percent(one.largest)))),
+        tag("span", esc(t("scores.wide.slope")), tag("b", esc(number(one.slope)))),
+    )
+
+
+def this_row(look: Look) -> str:
+    """The row of this model with and without the division, side by side."""
+    t, (*_, masked, shares) = look.t, _row(look)
+    without = attention.unscaled(look.trace, look.layer)[look.head, look.token].cpu().numpy()
+    head = ("followed.token", "row.with", "row.without")
+    drawn = []
+    for positions, label in lines(look, shares, masked):
+        pair = [float(values[positions].sum()) for values in (shares, without)]
+        cells = (tag("td", share_bar(share, share_text(share)), cls="share") for share in pair)
+        drawn.append(tag("tr", tag("th", label, scope="row"), *cells))
+    slopes = (
+        share_text(attention.slope(torch.tensor(row.max())).item()) for row in (shares, without)
+    )
+    passed = (tag("td", esc(slope)) for slope in slopes)
+    last = tag("tr", tag("th", esc(t("scores.wide.slope")), scope="row"), *passed, cls="total")
+    top = tag("tr", *(tag("th", esc(t(f"scores.{key}")), scope="col") for key in head))
+    return div("scroll", tag("table", top, *drawn, last, cls="followed two"))
+
+
+def mirror(look: Look) -> dict[str, object]:
+    """How far this head's raw scores are from being the same both ways, in words."""
+    scores = look.trace[names(look)[0]][look.head]
+    found = attention.asymmetry(scores)
+    return {
+        "largest": tiny(found.largest),
+        "a": plain(look, found.query),
+        "b": plain(look, found.key),
+        "ab": number(scores[found.query, found.key].item()),
+        "ba": number(scores[found.key, found.query].item()),
+    }
+
+
+def counts(look: Look) -> dict[str, int]:
+    """How many numbers of either kind of weights there are in this block."""
+    return {
+        "learned": look.trace.weights[f"blocks.{look.layer}.attn.W_Q"].numel(),
+        "computed": look.trace[names(look)[-1]].numel(),
+        "tokens": len(look.trace),
+        "heads": look.n_heads,
+    }

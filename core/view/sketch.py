@@ -1,0 +1,75 @@
+"""Small drawings that several pages share: tables of facts, rows of values, angles, curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.view.figures import TOKEN_COLOURS, signed_picture
+from core.view.html import div, esc, image, matrix, number, tag
+
+FEW = 8  # numbers of a row that are written into cells
+
+
+def facts(heads: Sequence[str], rows: Sequence[Sequence[str]], cls: str = "plain") -> str:
+    """A table of texts; the first cell of a row names it."""
+    top = tag("tr", *(tag("th", esc(head), scope="col") for head in heads))
+    body = (
+        tag("tr", tag("th", esc(first), scope="row"), *(tag("td", esc(cell)) for cell in cells))
+        for first, *cells in rows
+    )
+    table = tag("table", tag("thead", top), tag("tbody", *body), cls=f"{cls} facts-table")
+    return div("scroll", table)
+
+
+def tiny(value: float) -> str:
+    """A difference: 0 if there is none at all, else its size, as 6 · 10⁻⁸ where it is small."""
+    if value == 0 or abs(value) >= 0.001:
+        return "0" if value == 0 else number(value, 3)
+    digits, power = f"{value:.0e}".split("e")
+    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits} · 10{raised}".replace("-", "−")
+
+
+def vector_text(values: Sequence[float]) -> str:
+    """A short vector as one writes it: [0.2, 0.9, 0.1]."""
+    return f"[{', '.join(f'{value:g}' for value in values)}]".replace("-", "−")
+
+
+def row_of_values(values: np.ndarray, limit: float, says: str) -> str:
+    """One row: numbers in cells if they are few, else a strip of colours that is read out."""
+    if len(values) <= FEW:
+        return matrix([values.tolist()], [""], limit=limit, caption=says)
+    source = signed_picture(values[None].astype(np.float64), limit)
+    first = ", ".join(number(float(value)) for value in values[:4])
+    return image(source, f"{says}: {first} …", cls="strip-picture")
+
+
+def angle_picture(length_a: float, length_b: float, cos: float, names: tuple[str, str]) -> str:
+    """Two vectors of any width, drawn in the plane they lie in: true lengths, true angle."""
+    degrees = math.degrees(math.acos(max(-1.0, min(1.0, cos))))
+    longest = max(length_a, length_b)
+    arrows = (
+        arrow(100 * length / longest, turn, name, TOKEN_COLOURS[colour])
+        for length, turn, name, colour in (
+            (length_a, 0.0, names[0], 0),
+            (length_b, degrees, names[1], 4),
+        )
+    )
+    says = f"{names[0]} – {names[1]}: {degrees:.1f}°"
+    turn, far = (degrees / 2, 52) if degrees > 40 else (degrees + 16, 84)  # where there is room
+    x, y = far * math.cos(math.radians(turn)) + 8, far * math.sin(math.radians(turn)) + 10
+    label = tag(
+        "b", esc(f"{degrees:.1f}°"), cls="degrees", style=f"left:{x:.0f}px;bottom:{y:.0f}px"
+    )
+    height = 145 * max(math.sin(math.radians(degrees)), 0.2) + 44
+    style = f"height:{height:.0f}px"
+    return div("angle", *arrows, label, role="img", aria_label=says, style=style)
+
+
+def arrow(per_cent: float, degrees: float, name: str, colour: str) -> str:
+    """An arrow from the corner of its box, as long as so many per cent of the box's longest."""
+    style = f"--long:{per_cent:.2f};--turn:{-degrees:.2f}deg;--back:{degrees:.2f}deg;--ink:{colour}"
+    return div("arrow-line", tag("span", esc(name)), style=style)

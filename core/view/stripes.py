@@ -1,0 +1,241 @@
+"""Rows of numbers under each other: a few as cells with numbers, many as a picture of thin bars.
+
+What is added, multiplied or put side by side on the pages is drawn as such rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.view.figures import (
+    cell_colour,
+    colour_picture,
+    nice_limit,
+    share_colour,
+    share_picture,
+    signed_picture,
+    token_colour,
+)
+from core.view.html import chip, div, esc, image, ink, number, shown, signed_legend, tag
+from core.view.look import Look
+
+FEW = 8  # numbers up to which each has a cell of its own
+FEW_TOKENS = 8  # tokens up to which several matrices have room beside each other
+WIDE = 24  # numbers per row beyond which matrices take the room of a whole screen
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a stack. sign: what is done with it (+, =, ×). label, note: HTML at its sides.
+
+    values: None leaves the row to its label and note. before: what it was made from, drawn before
+    it. total: whether it is what comes out. says: what it is, for somebody who does not see it.
+    """
+
+    label: str
+    values: np.ndarray | None
+    sign: str = ""
+    note: str = ""
+    total: bool = False
+    says: str = ""
+    before: np.ndarray | None = None
+
+
+Part = tuple[str, str]  # of a row: what it is called, and its colour
+
+
+def stack(
+    rows: Sequence[Row],
+    limit: float | None = None,
+    parts: Sequence[Part] = (),
+    heads: Sequence[str] = (),
+) -> str:
+    """Rows under each other on one colour scale, with its legend.
+
+    parts: as in `bars`, for the totals. heads: what stands above label, before, values and note.
+    """
+    arrays = [a for row in rows for a in (row.values, row.before) if a is not None]
+    limit = limit or nice_limit(*arrays)
+    kinds = {
+        "made": any(row.before is not None for row in rows),
+        "noted": any(row.note for row in rows),
+    }
+    cls = " ".join(["stack", *(kind for kind, on in kinds.items() if on)])
+    drawn = (_stacked(row, limit, parts if row.total else (), **kinds) for row in rows)
+    top = div("stack-row top", tag("span"), *(tag("span", esc(head)) for head in heads))
+    return div(cls, top if heads else "", *drawn) + signed_legend(limit, "")
+
+
+def _stacked(row: Row, limit: float, parts: Sequence[Part], made: bool, noted: bool) -> str:
+    draw = lambda values: "" if values is None else bars(values, limit, row.says, parts)  # noqa: E731
+    return div(
+        "stack-row total" if row.total else "stack-row",
+        tag("span", esc(row.sign), cls="sign"),
+        tag("span", row.label, cls="label"),
+        tag("span", draw(row.before), cls="before") if made else "",
+        tag("span", draw(row.values), cls="values"),
+        tag("span", row.note, cls="note") if noted else "",
+    )
+
+
+def bars(values: np.ndarray, limit: float, says: str = "", parts: Sequence[Part] = ()) -> str:
+    """One row of numbers. says: what it is; parts: equal parts of it, set apart and named."""
+    values = np.asarray(values, np.float64)
+    draw = _cells if len(values) <= FEW else _picture
+    if not parts:
+        return div("bars-row", draw(values, limit, says))
+    named = (
+        div(
+            "part-of",
+            draw(piece, limit, f"{says} {name}"),
+            tag("small", esc(name)),
+            style=f"border-color:{colour}",
+        )
+        for piece, (name, colour) in zip(np.split(values, len(parts)), parts, strict=True)
+    )
+    return div("bars-row", *named)
+
+
+def _cells(values: np.ndarray, limit: float, says: str) -> str:
+    cells = (
+        tag(
+            "span",
+            esc(number(float(value))),
+            style=f"background:{cell_colour(float(value), limit)}",
+            cls=ink(float(value), limit),
+        )
+        for value in values
+    )
+    return div("cells", *cells, role="group", aria_label=says or None)
+
+
+def _picture(values: np.ndarray, limit: float, says: str) -> str:
+    ends = f"{number(float(values.min()))} … {number(float(values.max()))}"
+    alt = f"{says} ({len(values)}: {ends})".strip()
+    return image(signed_picture(values[None], limit), alt, cls="thin", title=ends)
+
+
+def columns_by_part(values: np.ndarray, limit: float, parts: Sequence[Part], says: str) -> str:
+    """A matrix whose columns belong to parts that are named and coloured above them."""
+    width = values.shape[1] // len(parts)
+    heads = (
+        tag("th", esc(name), colspan=width, scope="colgroup", style=f"--part:{colour}")
+        for name, colour in parts
+    )
+    caption = tag("caption", esc(says), cls="unseen")
+    if values.shape[1] > FEW or len(values) > FEW:
+        height = f"height:{min(max(10 * len(values), 40), 300)}px"
+        drawn = image(signed_picture(values, limit), says, cls="large", style=height)
+        body = tag("tr", tag("td", drawn, colspan=values.shape[1]))
+    else:
+        body = "".join(_signed_line(row, limit) for row in values.tolist())
+    table = tag("table", caption, tag("tr", *heads, cls="part-names"), body, cls="matrix by-part")
+    return div("scroll", table)
+
+
+def _signed_line(row: Sequence[float], limit: float) -> str:
+    cells = (
+        tag("td", esc(number(v)), style=f"background:{cell_colour(v, limit)}", cls=ink(v, limit))
+        for v in row
+    )
+    return tag("tr", *cells)
+
+
+def token(look: Look, position: int) -> str:
+    """A token in its colour."""
+    return chip(look.trace.tokens[position], position, cls="tok mini")
+
+
+def plain(look: Look, position: int) -> str:
+    """A token's text for use within a sentence."""
+    return shown(look.trace.tokens[position])
+
+
+def square(
+    look: Look,
+    shares: np.ndarray,
+    caption: str,
+    hidden: np.ndarray | None = None,
+    gone: np.ndarray | None = None,
+    most: int = FEW,
+) -> str:
+    """Shares of all tokens on all tokens; `hidden` ones are hatched, `gone` ones crossed out.
+
+    Up to `most` tokens with a number for each share; beyond, as a picture where both are hatched.
+    """
+    n, nowhere = len(shares), np.zeros(shares.shape, bool)
+    hidden, gone = (nowhere if where is None else where for where in (hidden, gone))
+    if n > most:
+        drawn = share_picture(np.minimum(shares, 1.0), masked=hidden | gone)
+        return framed(look, drawn, caption, n)
+    heads = (tag("th", _name(look, i), scope="col") for i in range(n))
+    body = (_line(look, i, shares[i], hidden[i], gone[i]) for i in range(n))
+    table = tag(
+        "table",
+        tag("caption", esc(caption), cls="unseen"),
+        tag("tr", tag("td", cls="corner"), *heads),
+        *body,
+        cls="matrix",
+    )
+    return div("scroll", table, style=f"width:calc(6rem + {n} * 3.3rem)")
+
+
+def _line(look: Look, i: int, shares: np.ndarray, hidden: np.ndarray, gone: np.ndarray) -> str:
+    cells = []
+    for share, off, lost in zip(shares.tolist(), hidden, gone, strict=True):
+        colour = None if off else f"background:{share_colour(share)}"
+        text = "0" if off else "✕ 0" if lost else share_text(share)
+        cls = "masked" if off else "lost" if lost else ink(share, None)
+        cells.append(tag("td", esc(text), style=colour, cls=cls))
+    cls = "here" if i == look.token else None
+    return tag("tr", tag("th", _name(look, i), scope="row"), *cells, cls=cls)
+
+
+def _name(look: Look, i: int) -> str:
+    style = f"border-color:{token_colour(i)}"
+    return tag("span", esc(shown(look.trace.tokens[i], 8)), cls="edge", style=style)
+
+
+def framed(look: Look, source: str, says: str, rows: int) -> str:
+    """A picture of tokens by tokens, with their colours, and the row where we look marked."""
+    side = image(colour_picture(rows, across=False), "", cls="side")
+    top = image(colour_picture(rows, across=True), "", cls="top")
+    mark = div("mark", style=f"top:{100 * look.token / rows:.3f}%;height:{100 / rows:.3f}%")
+    body = div("pixels", image(source, says), mark, style="aspect-ratio:1")
+    return div("framed square", top, side, body)
+
+
+def figures(*parts: tuple[str, str, str]) -> str:
+    """Pictures beside each other: a title, the picture and what it says; the last two are HTML."""
+    return div(
+        "beside-each-other",
+        *(
+            tag("figure", tag("figcaption", esc(title)), picture, says, cls="one")
+            for title, picture, says in parts
+        ),
+    )
+
+
+def share_bar(share: float, text: str, cls: str = "") -> str:
+    """A bar from 0 to 1 with its number beside it."""
+    bar = tag("i", tag("b", style=f"width:{100 * min(max(share, 0.0), 1.0):.1f}%"), cls="track")
+    return tag("span", bar, tag("span", esc(text), cls="n"), cls=f"share-bar {cls}".strip())
+
+
+def share_text(share: float) -> str:
+    """A share from 0 to 1 with two digits, or with the first that is not 0."""
+    if share == 0 or share >= 0.005:
+        return number(share)
+    return f"{share:.1g}" if share >= 1e-4 else "< 0.0001"
+
+
+def tiny(value: float) -> str:
+    """A difference that may be next to nothing: 0, or as 5.6·10⁻¹⁷."""
+    if value == 0 or abs(value) >= 0.001:
+        return number(value, 4) if value else "0"
+    digits, _, power = f"{value:.1e}".partition("e")
+    return f"{digits.replace('-', '−')}·10{str(int(power)).translate(SUPERSCRIPTS)}"

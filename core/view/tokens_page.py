@@ -1,0 +1,96 @@
+"""What the Tokens page shows, for a tokenizer of byte pairs and for one of words."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.models.bpe import PieceMerges, PreSplit
+from core.view import engine, merging
+from core.view.frame import View
+from core.view.html import div, esc, numbered, para, shown, tag
+
+PIECE_BEFORE = "_piece_before"
+END_OF_TEXT = "<|endoftext|>"
+
+
+def byte_pair(view: View) -> None:
+    """Text, pieces, bytes, merges, IDs."""
+    t, tokenizer = view.t, view.model.tokenizer
+    ids = list(view.reading.ids) if view.reading.instead else tokenizer.encode(view.prompt)
+    text = "" if view.reading.instead else view.prompt
+    seen = para(t("tokens.text.says"), "says") + merging.seen_text(t, text, len(ids))
+    _step(1, t("tokens.text.title"), seen + _about_mark(view, text))
+    split = tokenizer.explain(text)
+    if split:
+        here = view.state.index("piece", len(split), merging.interesting(split))
+        says = para(t("tokens.pieces.says"), "says")
+        _step(2, t("tokens.pieces.title"), says + merging.pieces(t, view.state, split, here))
+        _one_piece(view, split[here], here)
+    result = merging.token_list(t, tokenizer, ids, view.reading.cut)
+    says = para(t("tokens.ids.says"), "says")
+    characters = merging.split_characters(t, tokenizer, ids)
+    _step(4 if split else 2, t("tokens.ids.title"), says + result + characters)
+
+
+def words(view: View) -> None:
+    """A vocabulary of whole words, and what is wrong with it."""
+    t, tokenizer = view.t, view.model.tokenizer
+    ids = list(view.reading.ids)
+    says = para(t("tokens.text.says_words"), "says")
+    _step(1, t("tokens.text.title"), says + merging.seen_text(t, view.prompt, len(ids)))
+    says = para(t("tokens.words.says"), "says")
+    _step(2, t("tokens.words.title"), says + merging.word_list(t, tokenizer, ids))
+    result = merging.token_list(t, tokenizer, ids, 0)
+    _step(3, t("tokens.ids.title"), para(t("tokens.ids.says_words"), "says") + result)
+    if engine.FIRST_CHOICE in engine.entries():
+        link = tag(
+            "a",
+            esc(t("tokens.words.real")),
+            cls="pill",
+            **view.state.link(model=engine.FIRST_CHOICE, prompt=view.prompt),
+        )
+        st.html(div("try", link))
+
+
+def _step(number: int, title: str, body: str) -> None:
+    st.html(tag("section", numbered(number, title), body, cls="step"))
+
+
+def _about_mark(view: View, text: str) -> str:
+    """Typed literally, the mark between texts is text like any other."""
+    if END_OF_TEXT not in text:
+        return ""
+    n = len(view.model.tokenizer.encode(END_OF_TEXT))
+    says = view.t("tokens.mark", mark=END_OF_TEXT, n=n, id=str(view.model.tokenizer.end_of_text_id))
+    return div("notice", para(says), role="note")
+
+
+def _one_piece(view: View, piece: PreSplit, index: int) -> None:
+    """One piece under the magnifying glass: its bytes and, one by one, its merges."""
+    t = view.t
+    says = para(t("tokens.merges.bytes"), "says") + merging.byte_row(t, piece)
+    _step(3, t("tokens.merges.title", piece=shown(piece.text)), says)
+    merged, part = merging.first_merges(view.model.tokenizer, piece)
+    done = _merges_done(view, merged, index)
+    rows = merging.merge_rows(t, merged, done)
+    note = para(t("tokens.merges.part", n=part)) if part < len(piece.text) else ""
+    st.html(tag("section", para(t("tokens.merges.says"), "says"), note, rows, cls="step"))
+
+
+def _merges_done(view: View, merged: PieceMerges, index: int) -> int:
+    """How many merges to show; all of them when another piece is opened."""
+    most = len(merged.merges)
+    if st.session_state.get(PIECE_BEFORE, index) != index:
+        view.state.put("merge", most)
+    st.session_state[PIECE_BEFORE] = index
+    done = view.state.index("merge", most + 1, most)
+    if most:
+        with st.container(key="stepper"):
+            st.slider(
+                view.t("tokens.merges.slider", n=most),
+                0,
+                most,
+                key="merge",
+                persist_state="session",
+            )
+    return done

@@ -1,0 +1,67 @@
+"""Two vectors on a plane, to be dragged or moved with arrow keys; the link says where they are."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from core.view import opened
+from core.view.state import State
+from core.view.texts import Text
+
+PARAMETER = "vectors"  # in the link and in the session: four whole tenths, a then b
+DEFAULT = "9_3_4_8"
+PRESETS = {"same": "8_6_4_3", "right": "8_6_-6_8", "opposite": "8_6_-8_-6"}
+PLACES = re.compile(r"(-?(?:10|[0-9]))_(-?(?:10|[0-9]))_(-?(?:10|[0-9]))_(-?(?:10|[0-9]))")
+VERDICTS = ("same", "close", "little", "right", "against", "opposite")
+KEY = "vectors_plane"
+
+
+def valid(places: object) -> bool:
+    """Whether these are two vectors that can be shown: tenths from -10 to 10, none of length 0."""
+    found = PLACES.fullmatch(places) if isinstance(places, str) else None
+    if not found:
+        return False
+    ax, ay, bx, by = map(int, found.groups())
+    return bool((ax or ay) and (bx or by))
+
+
+def plane(t: Text, state: State) -> None:
+    """Draw the plane with the vectors of the link."""
+    at = state.text(PARAMETER, DEFAULT)
+    if not valid(at):
+        state.say("link.unknown", what=PARAMETER, value=at[:40], used=DEFAULT)
+        state.put(PARAMETER, DEFAULT)
+        at = DEFAULT
+    _component()(key=KEY, data=content(t, at), on_at_change=_moved)
+
+
+def content(t: Text, at: str) -> dict:
+    """What the component draws."""
+    words = {key: t(f"vectors.{key}") for key in ("label", "hint")}
+    words |= {
+        "vector": t("vectors.vector", name="{name}"),
+        "value": t("vectors.value", x="{x}", y="{y}", cos="{cos}"),
+        "ends": [t(f"vectors.ends.{key}") for key in ("opposite", "right", "same")],
+        "verdicts": {key: t(f"vectors.verdict.{key}") for key in VERDICTS},
+    }
+    presets = [{"text": t(f"vectors.preset.{key}"), "at": at} for key, at in PRESETS.items()]
+    return {"at": at, "words": words, "presets": presets}
+
+
+def _moved() -> None:
+    """A vector was let go; what arrives is checked like a link."""
+    at = st.session_state[KEY].get("at")
+    if valid(at):
+        st.session_state[PARAMETER] = at
+
+
+@st.cache_resource(show_spinner=False)
+def _component():
+    return st.components.v2.component(
+        "ripple_vectors",
+        html='<div class="vectors"></div>',
+        css=opened.asset("vectors.css"),
+        js=opened.asset("shared.js") + opened.asset("vectors.js"),
+    )

@@ -1,0 +1,30 @@
+"""The Scores page in a browser: a share followed to a token, a head and a dice roll chosen."""
+
+import re
+
+
+def test_a_share_leads_back_to_the_token_it_comes_from(page, settled, expect):
+    page.goto("/scores?model=worked-example&preset=part-2")
+    settled(page)
+    shares = page.get_by_role("grid").nth(3)
+    shares.get_by_role("gridcell", name="query 먹었다 2, key 밥을 1").click()
+    written = page.locator(".opened-box .sum")
+    expect(written).to_contain_text("= 0.3248")
+    heading = page.locator(".opened-box h3")
+    for _ in range(12):
+        if "Token ID" in heading.inner_text():
+            break
+        before = heading.inner_text()
+        written.get_by_role("button").first.click()
+        expect(heading).not_to_have_text(before)
+    expect(written).to_have_text("token ID 2 = 먹었다")
+    expect(page).to_have_url(re.compile(r"tokens\.ids~2"))
+
+
+def test_another_head_is_chosen_from_its_picture_and_dice_are_rolled(page, settled, expect):
+    page.goto("/scores?model=worked-example&preset=block")
+    settled(page)
+    page.get_by_role("radio", name="Head 1").click()
+    expect(page).to_have_url(re.compile("head=1"))
+    page.get_by_role("link", name="Roll the dice again").click()
+    expect(page).to_have_url(re.compile("head=1.*dropout_draw=2|dropout_draw=2.*head=1"))

@@ -1,0 +1,130 @@
+"""The MLP page: the printed numbers, the curve, and the experiments."""
+
+import json
+import re
+
+import pytest
+
+from tests.support.app import drawn, open_page, rows, said
+
+PRESETS = ("part-1", "part-2", "part-3", "part-4", "part-4-mlp", "part-5", "part-6", "block")
+
+
+def example(preset="part-4-mlp", **query):
+    return open_page("mlp", model="worked-example", preset=preset, **query)
+
+
+def cells(at):
+    """The numbers of each row of the hourglass."""
+    vectors = re.findall(r'<span class="vec">(.*?)</span>', drawn(at), re.S)
+    return [re.findall(r">([^<]+)<", vector) for vector in vectors]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_opens_for_every_preset_in_both_languages(preset, language):
+    at = example(preset, lang=language)
+    assert "{" not in said(at)
+    has_mlp = preset in ("part-4", "part-4-mlp", "block")
+    assert ('class="glass"' in drawn(at)) == has_mlp
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_opens_for_the_bundled_model(language):
+    at = open_page("mlp", model="bundled", lang=language, layer=3, token=1)
+    assert "640" in said(at) and "{" not in said(at)
+
+
+def test_printed_numbers_of_the_hidden_row():
+    reads, hidden, act, out, *_ = cells(example())
+    assert reads == ["0.74", "0.44", "0.77"]
+    assert hidden[:4] == ["1.61", "−0.40", "1.21", "−0.33"]
+    assert (act[1], act[3]) == ("−0.14", "−0.12")
+    assert len(out) == 3
+
+
+def test_table_sets_gelu_beside_relu():
+    table = rows(example(), "plain figures")
+    assert table[2] == ["1", "−0.40", "−0.14", "0.20", "0.00", "0.00"]
+    assert table[4][1:] == ["−0.33", "−0.12", "0.25", "0.00", "0.00"]
+    assert "2 of the 6 numbers" in said(example())
+
+
+def test_flat_point_and_the_gap_to_the_exact_curve():
+    text = said(example())
+    assert "near z = −0.75" in text
+    assert "differ most at z = −2.70, by 0.00047" in text
+
+
+def test_chart_has_the_tokens_own_numbers_on_it():
+    (chart,) = example().get("plotly_chart")
+    spec = json.loads(chart.proto.spec)
+    texts = [trace["text"] for trace in spec["data"] if "text" in trace]
+    assert texts == [["slope 0<br>at z = −0.75"]]
+    assert sum(trace["mode"] == "markers" for trace in spec["data"]) == 2
+    assert spec["layout"]["margin"] and not spec["layout"]["showlegend"]
+
+
+def test_one_matrix_is_the_product():
+    assert "which is only rounding" in said(example())
+    table = rows(example(), "matrix")
+    assert table[1] == ["0", "0.70", "−0.30", "−0.40"]  # [1, -1, 0, 0, 1, -1] · W_2
+
+
+def test_other_token_does_not_move_this_one():
+    table = rows(example(), "plain twice")
+    assert table[1][-1] == "0"
+    assert float(table[2][-1]) > 0.1
+    assert "moves by up to 0.162" in said(example())
+
+
+def test_blanked_token_is_chosen_in_the_link():
+    at = example(other=0)
+    assert "Only “나는” itself changed" in said(at)
+    assert "0" in at.query_params["other"]
+
+
+def test_later_token_is_hidden_by_the_mask():
+    assert "comes later than" in said(example("block", token=0, other=2))
+
+
+def test_single_token_has_no_other():
+    assert "only one token" in said(example(prompt="나는"))
+
+
+def test_neurons_with_what_they_promote():
+    text = said(example())
+    assert "Neuron 0" in text and "먹었다 +0.84" in text  # 1.52·0.5·1.1
+
+
+def test_gpt3_has_twice_as_much_in_its_mlp():
+    table = rows(example(), "plain figures")
+    assert table[-1][1:] == [
+        "12,288 → 49,152 → 12,288 (× 4)",
+        "1,207,959,552",
+        "603,979,776",
+        "2 : 1",
+    ]
+    assert "3 → 6 → 3 (× 2)" in table[-2][1]
+    assert "about 1.2 billion" in said(example())
+    assert "약 12억 개" in said(example(lang="ko"))
+
+
+def test_variant_without_an_mlp_says_where_to_find_one():
+    at = example("part-2")
+    assert "has no MLP" in said(at) and "preset=part-4-mlp" in drawn(at)
+
+
+def test_number_opens_from_the_link():
+    at = example(open="blocks.0.mlp.act~2-1")
+    assert 'aria-current="true"' in drawn(at)
+
+
+@pytest.mark.parametrize("query", [{"other": "💥"}, {"other": 99}, {"open": "nonsense"}])
+def test_nonsense_in_the_link_does_no_harm(query):
+    assert "Expand, bend, contract" in said(example(**query))
+
+
+def test_hostile_text_stays_text():
+    at = open_page("mlp", model="bundled", prompt="<b>x</b> **y** $z$ <script>")
+    assert "<script>" not in drawn(at) and "<b>x" not in drawn(at)

@@ -1,0 +1,107 @@
+"""The page on the residual stream: the belt, the lengths, and who pushed the word."""
+
+import re
+
+import pytest
+
+from tests.support.app import drawn, open_page, rows, said
+
+PRESETS = ("part-1", "part-2", "part-3", "part-4", "part-4-mlp", "part-5", "part-6", "block")
+
+
+def example(preset="block", **query):
+    return open_page("stream", model="worked-example", preset=preset, **query)
+
+
+def bars(at):
+    """Name and value of each bar of the waterfall."""
+    found = re.findall(r'class="fall.*?<span>(.*?)</span>.*?class="value">(.*?)<', drawn(at), re.S)
+    return [(name, float(value.replace("−", "-"))) for name, value in found]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_opens_for_every_preset_in_both_languages(preset, language):
+    at = example(preset, lang=language)
+    assert "{" not in said(at)
+    assert ('class="journey"' in drawn(at)) == (preset != "part-1")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_opens_for_the_bundled_model(language):
+    at = open_page("stream", model="bundled", lang=language, layer=3, token=1, rank=1, against=0)
+    assert "{" not in said(at)
+    assert drawn(at).count('class="sum-row') == 14  # the head, the start, two parts in six blocks
+
+
+def test_each_row_of_the_belt_adds_up():
+    vectors = re.findall(r'<span class="vec">(.*?)</span>', drawn(example()), re.S)
+    values = [
+        [float(x.replace("−", "-")) for x in re.findall(r">([^<]+)<", vector)] for vector in vectors
+    ]
+    start, *rest = values
+    assert start == [0.6, 0.4, 0.9]
+    for before, added, after in (rest[:3], rest[3:6]):
+        for a, b, c in zip(before, added, after, strict=True):
+            assert a + b == pytest.approx(c, abs=0.011)
+    assert rest[0] == start and rest[3] == rest[2]
+
+
+def test_lengths_and_cosines():
+    table = rows(example(), "plain lengths")
+    # Rows as on the page: |(0.6, 0.4, 0.9)| = 1.15, plus (-1.50, 0.51, 0.43).
+    assert table[1][1:] == ["1.64", "1.84", "−0.16"]
+    assert "The row was 1.15 long" in said(example())
+
+
+def test_bars_add_up_to_the_logit():
+    *parts, (name, total) = bars(example())
+    assert name == "Together"
+    assert sum(value for _, value in parts) == pytest.approx(total, abs=0.03)
+    logits = said(open_page("logits", model="worked-example", preset="block"))
+    assert f"The largest logit is that of “.”, {total:.2f}" in logits
+
+
+def test_every_candidate_can_be_explained():
+    assert "pushed the logit of “밥을”" in said(example(rank=1))
+
+
+def test_two_candidates_are_compared():
+    text, found = said(example(against=1)), bars(example(against=1))
+    assert "pushed “.” than “밥을”" in text
+    *parts, (_, total) = found
+    assert sum(value for _, value in parts) == pytest.approx(total, abs=0.03)
+    times = float(re.search(r"is ([\d.]+) times as likely", text).group(1))
+    assert times == pytest.approx(2.718281828**total, rel=0.02)
+
+
+def test_comparison_with_itself_is_none():
+    assert "than “" not in said(example(rank=1, against=1))
+
+
+def test_early_and_late_blocks_by_the_numbers_only():
+    at = open_page("stream", model="bundled")
+    early, late = re.search(
+        r"Blocks 0 to 2 together pushed (\S+), blocks 3 to 5 pushed (\S+)\.", said(at)
+    ).groups()
+    number = lambda text: float(text.replace("−", "-"))  # noqa: E731
+    blocks = [(name, value) for name, value in bars(at) if name.startswith("Block")]
+    assert sum(value for _, value in blocks[:6]) == pytest.approx(number(early), abs=0.05)
+    assert sum(value for _, value in blocks[6:]) == pytest.approx(number(late), abs=0.05)
+
+
+def test_variant_that_replaces_says_so():
+    at = example("part-4-mlp")
+    assert "takes the place of what was there" in said(at)
+    assert drawn(at).count("sum-row gone") == 1 and "gone" not in drawn(example())
+
+
+def test_variant_without_blocks_still_explains_the_logit():
+    at = example("part-1")
+    assert "has no blocks" in said(at)
+    assert [name for name, _ in bars(at)] == ["Token", "Position", "Together"]
+
+
+@pytest.mark.parametrize("query", [{"rank": 99}, {"against": "x"}, {"open": "a~b"}])
+def test_nonsense_in_the_link_does_no_harm(query):
+    assert "What each part adds" in said(example(**query))

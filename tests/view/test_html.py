@@ -1,0 +1,58 @@
+"""HTML helpers: nothing typed is ever markup, and numbers read as people write them."""
+
+import math
+
+import pytest
+
+from core.view import html
+
+
+@pytest.mark.parametrize("text", ["<b>x</b>", '"onload="x', "a & b", "<script>alert(1)</script>"])
+def test_text_is_escaped_everywhere(text):
+    for made in (
+        html.esc(text),
+        html.para(text),
+        html.chip(text, 0, text, title=text),
+        html.matrix([[1.0]], [text], limit=1.0, caption=text, columns=[text]),
+        html.image("data:x", text),
+    ):
+        assert "<b>" not in made
+        assert "<script" not in made
+        assert '"onload' not in made
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.61, "0.61"),
+        (-0.5, "−0.50"),
+        (-0.001, "0.00"),
+        (-math.inf, "−∞"),
+        (1234567.0, "1.2e+06"),
+        (2e-7, "2.0e−07"),
+    ],
+)
+def test_numbers(value, written):
+    assert html.number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("share", "written"), [(0.118, "11.8 %"), (1.0, "100.0 %"), (0.0003, "0.03 %"), (0, "0.0 %")]
+)
+def test_percentages_never_hide_a_small_share(share, written):
+    assert html.percent(share) == written
+
+
+def test_masked_cells_say_so():
+    made = html.matrix([[1.0, -math.inf]], ["a"], limit=1.0, caption="scores")
+    assert 'class="masked">−∞<' in made
+
+
+def test_tokens_show_their_spaces_and_are_not_endless():
+    assert html.shown(" sat\n") == "·sat↵"
+    assert len(html.shown("x" * 999)) == html.LONGEST
+
+
+def test_legend_of_a_root_scale_names_the_middles():
+    assert "1.25" in html.signed_legend(html.Root(5.0), "")
+    assert "1.25" not in html.signed_legend(5.0, "")

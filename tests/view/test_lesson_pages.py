@@ -1,0 +1,111 @@
+"""What the Scores, Heads and Norm pages draw, apart from the pages themselves."""
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import core
+from core.view import (
+    heads_page,
+    norm_page,
+    placement_page,
+    residual_page,
+    scores_masks,
+    scores_page,
+)
+from core.view.look import Look
+from core.view.texts import speaker
+
+LIKE_LLAMA = {"norm": "rms", "n_kv_heads": 1, "position": "rotary", "gated": False}
+
+
+def look_at(preset="block", token=2, head=0, language="en", prompt="", **settings):
+    model = core.load("worked-example", preset=preset, **settings)
+    trace = model.trace(prompt or model.default_prompt)
+    return Look(speaker(language), trace, None, 0, head, token)
+
+
+def test_four_matrices_have_the_same_rows_and_columns():
+    cuts = scores_page.four(look_at())
+    assert [cut.name.rpartition(".")[2] for cut in cuts] == list(scores_page.STEPS)
+    assert {cut.values.shape for cut in cuts} == {(3, 3)}
+    assert cuts[1].note == "S / √2 = S / 1.41"
+
+
+def test_four_matrices_say_what_a_variant_leaves_out():
+    notes = [cut.note for cut in scores_page.four(look_at("part-2", scaled=False))]
+    assert notes[1:3] == ["S, not divided in this variant", "no mask in this variant"]
+
+
+def test_lines_show_every_token_of_a_short_text_once():
+    look = look_at(token=1)
+    shares, masked = np.array([0.4, 0.6, 0]), np.array([1.0, 2, -np.inf])
+    assert [at for at, _ in scores_page.lines(look, shares, masked)] == [[0], [1], [2]]
+
+
+def test_lines_put_what_is_small_and_what_is_later_together():
+    look = look_at()
+    masked = np.r_[np.zeros(12), [-np.inf] * 2]
+    shares = np.r_[np.arange(12) / 66, 0, 0]
+    long = replace(look, trace=SimpleNamespace(tokens=["나는"] * 14))
+    found = [at for at, _ in scores_page.lines(long, shares, masked)]
+    assert found == [[5], [6], [7], [8], [9], [10], [11], [0, 1, 2, 3, 4], [12, 13]]
+
+
+def test_gradients_are_written_as_they_are():
+    found = residual_page.depth()
+    assert (found["fraction"], found["fraction_with"]) == (25, 6)
+    assert found["product"] == "0.00001" and found["product_with"] == "1.61"
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize(
+    "settings", [{}, LIKE_LLAMA, {"norm_placement": "post"}, {"scaled": False}]
+)
+def test_every_kind_of_model_can_be_drawn(settings, language):
+    look = look_at(language=language, head=1, **settings)
+    for draw in (scores_page.followed, scores_page.this_row, scores_masks.masks):
+        assert "<table" in draw(look)
+    for draw in (heads_page.weighted_sum, heads_page.side_by_side, heads_page.mixed):
+        assert "stack-row total" in draw(look)
+    assert heads_page.product(look) and heads_page.mixing(look)
+    assert "<table" in heads_page.one_projection(look) + heads_page.shapes(look)
+    for part in residual_page.additions(look):
+        assert residual_page.sums(look, part) and residual_page.added(look, part)
+    for place in norm_page.norms(look):
+        assert "stack-row total" in norm_page.step_by_step(look, place)
+        assert norm_page.boards(look, place) and norm_page.directions(look, place)
+        assert len(norm_page.steps(look, place)) >= 3
+        assert norm_page.facts(look, place)["n"] == 3
+    assert placement_page.has_both(look)
+
+
+def test_rms_norm_takes_no_mean_off():
+    drawn = norm_page.step_by_step(look_at(norm="rms"), "blocks.0.ln_2")
+    assert "x²" in drawn and "μ" not in drawn
+
+
+def test_block_code_is_the_models_own():
+    assert placement_page.block_code().startswith("def block(")
+    assert "stream" in placement_page.block_code()
+
+
+def test_text_of_a_person_is_escaped():
+    model = core.load("worked-example", preset="block")
+    trace = model.trace(model.default_prompt)
+    trace.tokens = ["<b>", "&", "<script>"]
+    look = Look(speaker("en"), trace, None, 0, 0, 2)
+    drawn = "".join(
+        draw(look)
+        for draw in (
+            scores_page.followed,
+            scores_masks.masks,
+            heads_page.weighted_sum,
+            heads_page.side_by_side,
+        )
+    ) + norm_page.directions(look, "blocks.0.ln_2")
+    assert not re.search(r"<b>&|<script>|<span><b></span>", drawn)
+    assert "&lt;script&gt;" in drawn

@@ -1,0 +1,233 @@
+"""Slices, labels, marks and scales of the matrices, before a browser draws them."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import core
+from core.graph import Ref
+from core.view.board import board, image, numbers
+from core.view.cut import cut, digits_for, limit_of, pooled
+from core.view.look import Look
+from core.view.matrix import corner_of
+from core.view.texts import speaker
+
+APP = str(Path(__file__).parents[1] / "e2e" / "matrix_app.py")
+HOSTILE = "<img src=x onerror=alert(1)> $x$ **b** ![i](https://example.org/i.png)"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return core.load("worked-example", preset="block")
+
+
+@pytest.fixture(scope="module")
+def trace(model):
+    return model.trace(model.default_prompt)
+
+
+def look_at(trace, token=2, language="en"):
+    return Look(speaker(language), trace, None, 0, 0, token)
+
+
+def panel(trace, *cuts, **options):
+    return board(look_at(trace), cuts, **options)["panels"][0]
+
+
+def test_a_head_of_an_attention_array_is_query_by_key(trace):
+    found = cut(trace, "blocks.0.attn.scores", (1, None, None))
+    assert np.array_equal(found.values, trace["blocks.0.attn.scores"][1].numpy())
+    assert (found.rows.word, found.columns.word) == ("query", "key")
+
+
+def test_transposed_rows_are_columns_and_cells_keep_their_elements(trace):
+    found = cut(trace, "blocks.0.attn.k", (0, None, None), transposed=True)
+    assert np.array_equal(found.values, trace["blocks.0.attn.k"][0].T.numpy())
+    assert (found.rows.word, found.columns.word) == ("d_head", "pos")
+    row, column = found.place(Ref("blocks.0.attn.k", (0, 2, 1)))
+    assert found.values[row, column] == trace.value("blocks.0.attn.k", (0, 2, 1))
+
+
+def test_one_axis_of_tokens_is_a_column_and_any_other_a_row(trace):
+    assert cut(trace, "blocks.0.ln_1.mean").values.shape == (3, 1)
+    assert cut(trace, "blocks.0.ln_1.gamma").values.shape == (1, 3)
+
+
+def test_a_list_picks_some_of_an_axis(trace):
+    found = cut(trace, "logits", (2, [5, 0]))
+    assert found.columns.at == (5, 0)
+    assert found.values.tolist() == [[trace.value("logits", (2, 5)), trace.value("logits", (2, 0))]]
+    assert found.place(Ref("logits", (2, 0))) == (0, 1)
+    assert found.place(Ref("logits", (2, 1))) is None
+    assert found.place(Ref("logits", (1, 0))) is None
+    assert found.place(Ref("probs", (2, 0))) is None
+
+
+@pytest.mark.parametrize("index", [(None, None, None), (0, 0, 0), (None, None)])
+def test_only_one_or_two_axes_can_be_drawn(trace, index):
+    with pytest.raises(ValueError, match="one or two"):
+        cut(trace, "blocks.0.attn.scores", index)
+
+
+def test_weights_can_be_drawn_too(trace, model):
+    found = cut(trace, "blocks.0.attn.W_Q", (1, None, None))
+    assert np.array_equal(found.values, model.weights["blocks.0.attn.W_Q"][1].numpy())
+
+
+def test_masked_are_the_infinite_scores_and_the_shares_of_the_same_keys(trace):
+    later = np.triu(np.ones((3, 3), bool), 1)
+    for name in ("scores_masked", "weights"):
+        found = cut(trace, f"blocks.0.attn.{name}", (0, None, None))
+        assert np.array_equal(found.masked, later)
+    assert cut(trace, "blocks.0.attn.scores", (0, None, None)).masked is None
+
+
+def test_a_share_of_zero_that_nobody_masked_does_not_look_masked():
+    model = core.load("worked-example", preset="part-2")
+    trace = model.trace(model.default_prompt)
+    assert cut(trace, "blocks.0.attn.weights", (0, None, None)).masked is None
+    assert cut(trace, "embed.onehot").masked is None
+
+
+def test_repeated_tokens_keep_their_own_row_and_column(model):
+    trace = model.trace("밥을 밥을 밥을")
+    drawn = panel(trace, cut(trace, "blocks.0.attn.weights", (0, None, None)))
+    assert [(row["text"], row["index"]) for row in drawn["rows"]] == [
+        ("밥을", "0"),
+        ("밥을", "1"),
+        ("밥을", "2"),
+    ]
+    assert len({row["spoken"] for row in drawn["rows"]}) == 3
+    assert len(drawn["values"]) == 9
+
+
+def test_the_colour_scale_belongs_to_the_whole_step(trace):
+    ends = {cut(trace, "blocks.0.attn.scores", (head, None, None)).limit for head in (0, 1)}
+    assert ends == {limit_of(trace, "blocks.0.attn.scores")}
+    assert limit_of(trace, "blocks.0.attn.scores_masked") < math.inf
+
+
+@pytest.mark.parametrize(
+    ("values", "digits"),
+    [
+        ([1.0, 0.0], 0),
+        ([0.2, 0.9, 0.1], 1),
+        ([1.05, 0.32], 2),
+        ([0.6062177826491071], 2),
+        ([0.0123, -0.0456], 3),
+        ([1e-5], 5),
+        ([123.456], 1),
+        ([-np.inf, 0.5], 1),
+        ([], 0),
+    ],
+)
+def test_as_many_digits_as_it_takes(values, digits):
+    assert digits_for(np.array(values)) == digits
+
+
+def test_float32_rounding_does_not_cost_digits():
+    assert digits_for(torch.tensor([0.2, 0.9, 0.1]).double().numpy(), 4) == 1
+
+
+def test_infinity_survives_the_way_to_the_browser():
+    assert numbers(np.array([[-np.inf, np.inf, np.nan, 1 / 3]])) == [None, "∞", "NaN", 0.333333333]
+
+
+def test_the_opened_cell_and_what_it_was_computed_from_are_marked(trace):
+    name = "blocks.0.attn.q"
+    ref = Ref(name, (0, 2, 1))
+    drawn = panel(
+        trace, cut(trace, name, (0, None, None)), open_at=ref, parts={Ref(name, (0, 1, 0))}
+    )
+    assert drawn["open"] == (2, 1)
+    assert drawn["parts"] == [2]
+    other_head = panel(trace, cut(trace, name, (1, None, None)), open_at=ref, parts={ref})
+    assert other_head["open"] is None
+    assert other_head["parts"] == []
+
+
+def test_the_row_of_the_token_where_we_look_is_followed(trace):
+    attention = cut(trace, "blocks.0.attn.scores", (0, None, None))
+    assert panel(trace, attention, follow=True)["follow"] == 2
+    assert panel(trace, attention)["follow"] is None
+    weight = cut(trace, "blocks.0.attn.W_Q", (0, None, None))
+    assert panel(trace, weight, follow=True)["follow"] is None
+
+
+def test_labels_of_tokens_and_heads_can_be_picked_and_of_dimensions_not(trace):
+    assert cut(trace, "blocks.0.attn.q", (0, None, None)).picks == {"row": "token"}
+    assert cut(trace, "blocks.0.attn.scores", (0, None, None)).picks == {
+        "row": "token",
+        "column": "token",
+    }
+    assert cut(trace, "blocks.0.attn.q", (None, None, 0)).picks["row"] == "head"
+    assert cut(trace, "blocks.0.attn.W_Q", (0, None, None)).picks == {}
+
+
+def test_old_values_come_along(trace):
+    name = "blocks.0.attn.q"
+    old = trace[name][0].numpy() + 1
+    drawn = panel(trace, cut(trace, name, (0, None, None), before=old))
+    assert drawn["before"] == numbers(old)
+    legends = board(look_at(trace), [cut(trace, name, (0, None, None), before=old)])["legends"]
+    assert "changed" in {legend["kind"] for legend in legends}
+
+
+def test_few_numbers_are_written_and_many_are_colours(trace):
+    small = cut(trace, "blocks.0.attn.scores", (0, None, None))
+    assert panel(trace, small)["mode"] == "numbers"
+    wide = cut(trace, "logits", (0, [0] * 25))
+    assert panel(trace, wide)["mode"] == "colours"
+
+
+def test_a_window_keeps_labels_and_elements(trace):
+    part = cut(trace, "blocks.0.attn.scores_masked", (0, None, None)).window((1, 0), (2, 2))
+    assert part.rows.at == (1, 2)
+    assert part.masked.tolist() == [[False, False], [False, False]]
+    assert part.place(Ref("blocks.0.attn.scores_masked", (0, 2, 1))) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [None, {}, {"corner": "x"}, {"corner": [1]}, {"corner": [None, 2]}, {"corner": [-5, 99]}],
+)
+def test_a_window_is_always_inside(state):
+    row, column = corner_of(state, (20, 30), (12, 12))
+    assert 0 <= row <= 8
+    assert 0 <= column <= 18
+
+
+def test_pooling_keeps_the_strongest_value_and_its_sign():
+    values = np.array([[1.0, -3.0, 0.5, 0.1, 2.0]])
+    assert pooled(values, widest=3).tolist() == [[-3.0, 0.5, 2.0]]
+    assert pooled(values, widest=5) is values
+
+
+def test_pictures_are_drawn_for_every_kind(trace):
+    for name in ("scores_masked", "weights"):
+        picture = image(cut(trace, f"blocks.0.attn.{name}", (0, None, None)))
+        assert picture.startswith("data:image/png;base64,")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_page_runs_and_reads_a_link(language):
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params["lang"] = language
+    at.query_params["open"] = "blocks.0.attn.scores~0-2-1"
+    at.run()
+    assert not at.exception
+    assert "blocks.0.attn.scores~0-2-1" in at.query_params["open"]
+
+
+@pytest.mark.parametrize(
+    "link", ["x", "~", "blocks.0.attn.scores~9-9-9", HOSTILE, "a~1~b", "logits~x-x", "%00", "٣~٣"]
+)
+def test_a_nonsense_link_opens_nothing_and_raises_nothing(link):
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params["open"] = link
+    at.run()
+    assert not at.exception

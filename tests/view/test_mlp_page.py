@@ -1,0 +1,119 @@
+"""The hourglass, rows of numbers as links, and the chart of the curve."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from core.models.catalogue import load
+from core.view import mlp_curve, mlp_more, mlp_page, vector
+from core.view.look import Look
+from core.view.state import State
+from core.view.texts import LANGUAGES, speaker
+from tests.support.random_models import IDS, random_model
+
+
+class Still(State):
+    """The state of a page on which nobody has chosen anything."""
+
+    def __init__(self):
+        self.defaults = {}
+
+    def text(self, key, default):
+        return default
+
+    def index(self, key, size, default):
+        return default
+
+
+def look_at(model, prompt=None, token=-1, language="en"):
+    trace = model.trace(prompt or model.default_prompt)
+    return Look(speaker(language), trace, Still(), 0, 0, token % len(trace))
+
+
+@pytest.fixture(scope="module")
+def look():
+    return look_at(load("worked-example", preset="part-4-mlp"))
+
+
+def test_each_number_of_the_hourglass_opens_itself(look):
+    links = re.findall(
+        r'<a .*?data-set="open=([^"&]*)&amp;at=glass"[^>]*>(.*?)</a>', mlp_page.glass(look)
+    )
+    for target, text in links:
+        name, index = html.unescape(target).replace("%7E", "~").split("~")
+        value = look.trace.value(name, tuple(map(int, index.split("-"))))
+        assert float(text.replace("−", "-")) == pytest.approx(value, abs=0.0051)
+    assert len(links) == 3 + 6 + 6 + 3
+
+
+def test_hourglass_is_as_wide_as_its_vectors(look):
+    widths = re.findall(r'class="line" style="width:([\d.]+)%', mlp_page.glass(look))
+    assert list(map(float, widths)) == [50, 100, 100, 50]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_gated_mlp_has_its_own_levels(language):
+    look = look_at(random_model("llama", torch.float64), IDS, language=language)
+    names = [name.rpartition(".")[2] for name in mlp_page.steps(look)]
+    assert names == ["out", "gate", "up", "act", "product", "out"]
+    made = mlp_page.glass(look) + mlp_more.memory(look) + mlp_page.sizes(look)
+    assert "W_gate" in made and "{" not in made
+    assert len(mlp_more.cuts(look)) == 4  # gate, up, act, product of the busiest neurons
+
+
+def test_long_row_is_a_picture_that_opens_its_largest_number():
+    look = look_at(random_model("gpt2", torch.float64), IDS, token=2)
+    made = vector.row(look, "blocks.0.mlp.hidden", 2, 1.0, "x")
+    values = look.values("blocks.0.mlp.hidden")[2]
+    assert f"blocks.0.mlp.hidden~2-{np.abs(values).argmax()}" in made.replace("%7E", "~")
+    assert f'alt="{len(values)} numbers, from' in made
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(1.234, "+1.23"), (-0.004, "−0.004"), (0.0, "0.000"), (-2.0, "−2.00")]
+)
+def test_signed_numbers(value, written):
+    assert vector.signed(value) == written
+
+
+def test_dots_lie_on_the_models_curve(look):
+    z = mlp_page.values_before_curve(look)
+    figure = mlp_curve.figure(look.t, "gelu_tanh", z, 2, "x")
+    above, below = (trace for trace in figure.data if trace.mode == "markers")
+    assert above.x == pytest.approx(np.float32(z))
+    assert above.y == pytest.approx(look.values("blocks.0.mlp.act")[2], abs=1e-6)
+    slope = (
+        torch.nn.functional.gelu(torch.tensor(z) + 1e-4) - torch.nn.functional.gelu(torch.tensor(z))
+    ) / 1e-4
+    assert below.y == pytest.approx(slope.numpy(), abs=2e-3)
+
+
+def test_chart_reaches_every_number():
+    figure = mlp_curve.figure(speaker("en"), "gelu_tanh", [-9.0, 0.5, 12.0], 0, "x")
+    low, high = figure.layout.xaxis.range
+    assert low < -9 and high > 12
+
+
+def test_own_curve_is_drawn_once_and_first():
+    assert mlp_curve.kinds("gelu_tanh") == ["gelu_tanh", "gelu", "relu"]
+    assert mlp_curve.kinds("silu") == ["silu", "gelu_tanh", "gelu", "relu"]
+
+
+def test_silenced_neurons_are_counted(look):
+    hidden = look.values("blocks.0.mlp.hidden")
+    found = mlp_curve.silenced(look)
+    assert found == {
+        "total": 6,
+        "negative": int((hidden[2] < 0).sum()),
+        "always": int((hidden.max(axis=0) < 0).sum()),
+    }
+
+
+def test_blanked_token_is_never_the_one_looked_at():
+    model = load("worked-example", preset="block")
+    assert mlp_more.other_token(look_at(model, token=0)) == 1
+    assert mlp_more.other_token(look_at(model, token=2)) == 1
+    assert mlp_more.other_token(look_at(model, "나는", token=0)) is None

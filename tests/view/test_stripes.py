@@ -1,0 +1,80 @@
+"""Rows of numbers under each other, squares of shares, and how small numbers are written."""
+
+import re
+
+import numpy as np
+import pytest
+
+import core
+from core.view.look import Look
+from core.view.stripes import FEW, Row, bars, columns_by_part, share_text, square, stack, tiny
+from core.view.texts import speaker
+
+
+@pytest.fixture(scope="module")
+def look():
+    model = core.load("worked-example", preset="block")
+    return Look(speaker("en"), model.trace(model.default_prompt), None, 0, 0, 2)
+
+
+def cells(drawn):
+    return re.findall(r"<span[^>]*background[^>]*>([^<]*)</span>", drawn)
+
+
+def test_few_numbers_are_written_and_many_are_a_picture():
+    assert cells(bars(np.array([0.5, -1.25]), 1.0)) == ["0.50", "−1.25"]
+    many = bars(np.linspace(-1, 2, FEW + 1), 2.0, "q")
+    assert cells(many) == [] and 'alt="q (9: −1.00 … 2.00)"' in many
+
+
+def test_parts_of_a_row_are_named():
+    drawn = bars(np.arange(4.0), 4.0, parts=[("head 0", "red"), ("head 1", "blue")])
+    assert re.findall(r"<small>(.*?)</small>", drawn) == ["head 0", "head 1"]
+    assert drawn.index("1.00") < drawn.index("<small>head 0") < drawn.index("2.00")
+
+
+def test_stack_draws_all_rows_on_one_scale_and_names_parts_in_totals_only():
+    rows = [Row("a", np.array([1.0, 0.0])), Row("b", np.array([1.0, 4.0]), "=", total=True)]
+    drawn = stack(rows, parts=[("x", "red"), ("y", "blue")])
+    assert drawn.count("part-of") == 2
+    assert drawn.count("20%, transparent") == 2  # 1 of 5, in either row
+
+
+def test_stack_escapes_what_a_row_is():
+    assert "<b>" not in stack([Row("a", np.ones(2), says='"><b>')])
+
+
+def test_columns_by_part_span_their_columns():
+    drawn = columns_by_part(np.ones((2, 4)), 1.0, [("a", "red"), ("b", "blue")], "W")
+    assert drawn.count('colspan="2"') == 2 and drawn.count("1.00") == 8
+
+
+def test_square_hatches_what_is_hidden_and_crosses_out_what_is_gone(look):
+    shares = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]])
+    hidden = np.triu(np.ones((3, 3), bool), 1)
+    gone = np.zeros((3, 3), bool)
+    gone[2, 1] = True
+    drawn = square(look, shares, "A", hidden, gone)
+    assert drawn.count('class="masked"') == 3 and drawn.count("✕ 0") == 1
+    assert drawn.count('class="here"') == 1
+
+
+def test_square_of_many_is_a_picture(look):
+    drawn = square(look, np.eye(3), "A", most=2)
+    assert 'alt="A"' in drawn and "<table" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.0, "0"), (5.54e-17, "5.5·10⁻¹⁷"), (-5.96e-8, "−6.0·10⁻⁸"), (0.25, "0.2500")],
+)
+def test_tiny(value, written):
+    assert tiny(value) == written
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [(0.0, "0.00"), (1.0, "1.00"), (0.274, "0.27"), (0.0042, "0.004"), (3e-6, "< 0.0001")],
+)
+def test_share_text(share, written):
+    assert share_text(share) == written
