@@ -26,6 +26,9 @@ STOPS = (
 )
 PAGES = {
     "tokens": "tokens",
+    "embedding": "embedding",
+    "position": "position",
+    "qkv": "qkv",
     "scores": "scores",
     "heads": "heads",
     "wo": "heads",
@@ -35,16 +38,9 @@ PAGES = {
     "logits": "logits",
 }
 WITHIN = {"wo", "norm"}  # stops that are a place further down on their page
-FILES = {
-    OVERVIEW: "pages/overview.py",
-    "tokens": "pages/tokens.py",
-    "mlp": "pages/mlp.py",
-    "logits": "pages/logits.py",
-    "stream": "pages/stream.py",
-    "scores": "pages/scores.py",
-    "heads": "pages/heads.py",
-    "norm": "pages/norm.py",
-}
+# A page beside the way, and the stop where it branches off.
+BESIDE = {"stream": "residual"}
+FILES = {page: f"pages/{page}.py" for page in (OVERVIEW, *PAGES.values(), *BESIDE)}
 
 
 def target(stop: str) -> tuple[str, str]:
@@ -69,7 +65,7 @@ def page_link(state: State, label: str, page: str) -> str:
 
 def _stop(t: Text, query: str, stop: str, page: str) -> str:
     to, anchor = target(stop)
-    here = to == page and page != OVERVIEW
+    here = page != OVERVIEW and (to == page or BESIDE.get(page) == stop)
     return tag("li", _link(query, t(f"stops.{stop}"), to, anchor, here, "stop"))
 
 
