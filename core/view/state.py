@@ -7,7 +7,7 @@ arrival and when the browser goes back or forward, and nothing in it is trusted.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.models.tokenizer import clean_text
+from core.view.packed import BadPacking, pack, unpack
 
 CLICK = "_click"  # session: what a clicked picture asks for, e.g. "layer=3&token=2"
 NOTICES = "_notices"
@@ -57,8 +58,9 @@ class State:
             if asked is None or asked >= size:
                 self.say("link.outside", what=key, value=raw[:40], last=size - 1, used=default)
                 asked = None
-        in_range = lambda value: isinstance(value, int) and 0 <= value < size  # noqa: E731
-        value = self._keep(key, asked, default, in_range)
+        value = self._keep(
+            key, asked, default, lambda value: isinstance(value, int) and 0 <= value < size
+        )
         sizes = st.session_state.setdefault(SIZES, {})
         if sizes.get(key) != size:  # to Streamlit a slider with another range is a new widget
             st.session_state[key] = value
@@ -70,7 +72,7 @@ class State:
         bases = st.session_state.setdefault(BASES, {})
         untouched = st.session_state.get(key) == bases.get(key)
         bases[key] = default
-        asked = self.asked.get(key)
+        asked = self._unpacked(key)
         if asked is None and untouched:
             asked = default
         value = self._keep(key, asked, default, lambda value: isinstance(value, str))
@@ -89,7 +91,11 @@ class State:
     def query(self, **changes: object) -> dict[str, str]:
         """The parameters of a link to this view, or to one with `changes`."""
         values = {key: st.session_state[key] for key in self.defaults} | changes
-        return {key: str(value) for key, value in values.items() if value != self.defaults.get(key)}
+        return {
+            key: pack(str(value))
+            for key, value in values.items()
+            if value != self.defaults.get(key)
+        }
 
     def address(self, **changes: object) -> str:
         """The query of a link to this view with `changes`.
@@ -114,7 +120,15 @@ class State:
         seen, notices = st.session_state.get(NOTICES, ({}, []))
         return notices if seen == wanted else []
 
-    def _keep(self, key: str, asked: Any, default: Any, valid: Any) -> Any:
+    def _unpacked(self, key: str) -> str | None:
+        """The text that a link asks for."""
+        try:
+            return unpack(self.asked[key]) if key in self.asked else None
+        except BadPacking:
+            self.say("link.damaged", what=key)
+            return None
+
+    def _keep(self, key: str, asked: Any, default: Any, valid: Callable[[Any], bool]) -> Any:
         self.defaults[key] = default
         if asked is not None:
             st.session_state[key] = asked
