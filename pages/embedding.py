@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.view import embedding_page, frame, vectors
+from core.view import embedding_page, embedding_plane, frame
 from core.view import embedding_pictures as pictures
 from core.view.lesson import Lesson
 
@@ -13,7 +13,7 @@ with frame.page("embedding") as view:
     embedding_page.sentence(lesson)
 
     lesson.part("angle")
-    vectors.plane(view.t, view.state)
+    embedding_plane.plane(view.t, view.state)
     lesson.say("angle.animals")
     st.html(pictures.animals(view.look))
     lesson.why("ids")

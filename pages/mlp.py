@@ -3,12 +3,11 @@
 import streamlit as st
 
 from core.analysis import mlp
-from core.view import frame, mlp_curve, mlp_more, mlp_page
-from core.view.html import number, shown
+from core.models.gpt import CURVES
+from core.view import frame, mlp_curve, mlp_experiments
+from core.view import mlp_pictures as pictures
+from core.view.html import number, shown, tiny
 from core.view.lesson import Lesson
-from core.view.stripes import tiny
-
-PRESETS = {"preset": "part-4-mlp"}
 
 
 def steps(lesson, view, look):
@@ -17,15 +16,15 @@ def steps(lesson, view, look):
     lesson.part("steps", **here, small=config.d_model, wide=config.d_mlp)
     if not config.norms and "attn" not in config.residual:
         lesson.say("raw.says")
-    st.html(mlp_page.glass(look))
-    lesson.pictures("glass", mlp_page.steps(look))
-    lesson.formula(mlp_page.steps(look)[1:])
+    st.html(pictures.glass(look))
+    lesson.pictures("glass", pictures.steps(look))
+    lesson.formula(pictures.steps(look)[1:])
 
 
 def curve(lesson, view, look):
     token, activation = shown(look.trace.tokens[look.token]), view.model.config.activation
-    lesson.part("curve", curve=mlp_page.CURVES[activation])
-    values = mlp_page.values_before_curve(look)
+    lesson.part("curve", curve=CURVES[activation])
+    values = pictures.values_before_curve(look)
     many = len(values) > mlp_curve.FEW
     figure = mlp_curve.figure(view.t, activation, values, look.token, token)
     st.html(mlp_curve.legend(view.t, activation, look.token, token, many))
@@ -47,7 +46,7 @@ def one_matrix(lesson, view, look):
         lesson.say("one.gated")
         return
     found = mlp.without_curve(look.trace, look.layer, look.token)
-    st.html(mlp_more.one_matrix(look, found))
+    st.html(mlp_experiments.one_matrix(look, found))
     sizes = {"difference": tiny(found.difference), "curve": number(found.curve)}
     lesson.say("one.same" if found.difference else "one.same_exactly", **sizes)
 
@@ -55,15 +54,15 @@ def one_matrix(lesson, view, look):
 def alone(lesson, view, look):
     lesson.part("alone")
     token, total = shown(look.trace.tokens[look.token]), view.model.config.d_mlp
-    if total > mlp_more.BUSIEST:
-        lesson.say("alone.busiest", n=mlp_more.BUSIEST, total=total, token=token)
-    lesson.matrices("all", mlp_more.cuts(look), follow=True)
-    other = mlp_more.other_token(look)
+    if total > mlp_experiments.BUSIEST:
+        lesson.say("alone.busiest", n=mlp_experiments.BUSIEST, total=total, token=token)
+    lesson.matrices("all", mlp_experiments.cuts(look), follow=True)
+    other = mlp_experiments.other_token(look)
     if other is None:
         lesson.say("alone.single")
         return
     lesson.say("alone.test")
-    st.html(mlp_more.choose_other(look, other) + mlp_more.alone(look, other))
+    st.html(mlp_experiments.choose_other(look, other) + mlp_experiments.alone(look, other))
 
 
 with frame.page("mlp") as view:
@@ -73,16 +72,16 @@ with frame.page("mlp") as view:
         curve(lesson, view, look)
         one_matrix(lesson, view, look)
         alone(lesson, view, look)
-        lesson.part("memory", n=mlp_more.NEURONS, token=shown(look.trace.tokens[look.token]))
-        st.html(mlp_more.memory(look))
-        lesson.pictures("memory", mlp_page.steps(look)[-2:-1])
+        lesson.part("memory", n=mlp_experiments.NEURONS, token=shown(look.trace.tokens[look.token]))
+        st.html(mlp_experiments.memory(look))
+        lesson.pictures("memory", pictures.steps(look)[-2:-1])
         lesson.say("memory.note")
-        lesson.part("size_part", numbers=mlp_page.gpt3_mlp())
-        st.html(mlp_page.sizes(look))
+        lesson.part("size_part", numbers=pictures.gpt3_mlp())
+        st.html(pictures.sizes(look))
         lesson.why("why_wide")
         lesson.why("why_gelu", flat=number(mlp_curve.flat_at()))
         lesson.why("why_share")
         lesson.why("why_dropout")
     else:
-        lesson.elsewhere("none", **PRESETS)
+        lesson.elsewhere("none", preset="part-4-mlp")
     lesson.end()

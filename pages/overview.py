@@ -3,11 +3,11 @@
 import streamlit as st
 
 from core.view import frame
-from core.view.belt import belt_section
-from core.view.candidates import next_section
 from core.view.engine import drawn
 from core.view.html import div, esc, para, tag
-from core.view.path import path_section
+from core.view.overview_belt import belt_section
+from core.view.overview_candidates import next_section
+from core.view.overview_path import path_section
 
 EXAMPLES = ("truth", "happy", "korean")
 

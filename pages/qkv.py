@@ -11,10 +11,11 @@ with frame.page("qkv") as view:
     if not view.look.n_layers:
         lesson.elsewhere("no_block", model="worked-example", preset="part-2")
     else:
-        lesson.part("jobs", **pictures.token_words(view.look))
+        lesson.part("jobs", **pictures.words(view.look))
         st.html(pictures.jobs(view.look))
         lesson.why("three")
         qkv_page.project(lesson)
+        lesson.why("linear")
         qkv_page.heads(lesson)
         qkv_page.lives(lesson)
         lesson.part("two")

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from core.analysis.residual import NotDefined, journey
-from core.view import frame, logits_page, pushes, stream_page
-from core.view.html import number, para, shown
+from core.view import frame, logits_pictures, stream_pushes
+from core.view import stream_pictures as pictures
+from core.view.html import number, para, shown, tiny
 from core.view.lesson import Lesson
-from core.view.stripes import tiny
 
 
 def belt(lesson, view, look, stages):
@@ -14,33 +14,35 @@ def belt(lesson, view, look, stages):
     lesson.part("belt", token=token, n=view.model.config.d_model)
     if any(stage.replaces for stage in stages):
         lesson.elsewhere("replaced", preset="block")
-    st.html(stream_page.belt(look, stages))
-    lesson.pictures("belt", stream_page.steps(stages))
+    st.html(pictures.belt(look, stages))
+    lesson.pictures("belt", pictures.steps(stages))
     lesson.say("numbers.says", token=token, block=str(look.layer))
-    lesson.matrices("block", stream_page.cuts(look, stages))
-    lesson.formula([name for name in look.trace.steps if name in stream_page.adds(look)])
+    lesson.matrices("block", pictures.cuts(look, stages))
+    lesson.formula([name for name in look.trace.steps if name in pictures.adds(look)])
 
 
 def lengths(lesson, look, stages):
     lesson.part("lengths")
-    st.html(stream_page.lengths(look, stages))
-    lesson.say("lengths.most", **stream_page.largest(look, stages))
+    st.html(pictures.lengths(look, stages))
+    lesson.say("lengths.most", **pictures.largest(look, stages))
 
 
 def who(lesson, look):
-    found = logits_page.candidates(look)
-    rank = logits_page.chosen(look, found)
-    against = pushes.compared(look, found, rank)
+    found = logits_pictures.candidates(look)
+    rank = logits_pictures.chosen(look, found)
+    against = stream_pushes.compared(look, found, rank)
     one, other = found[rank], None if against is None else found[against]
     names = {"token": shown(one.text), "other": shown(other.text) if other else ""}
     lesson.part("pushes", after=shown(look.trace.tokens[look.token]))
-    st.html(logits_page.choice(look, found, rank) + pushes.choice(look, found, rank, against))
-    result = pushes.pushes(look, one, other)
+    others = stream_pushes.choice(look, found, rank, against)
+    st.html(logits_pictures.choice(look, found, rank) + others)
+    result = stream_pushes.pushes(look, one, other)
     lesson.say("pushes.difference" if other else "pushes.logit", **names)
-    st.html(pushes.waterfall(look, result) + pushes.kinds(look, result))
+    st.html(stream_pushes.waterfall(look, result) + stream_pushes.kinds(look, result))
     if other:
-        lesson.say("pushes.times", **names, total=number(result.total), x=pushes.times(one, other))
-    if halves := pushes.halves(look, result):
+        times = stream_pushes.times(one, other)
+        lesson.say("pushes.times", **names, total=number(result.total), x=times)
+    if halves := stream_pushes.halves(look, result):
         st.html(para(halves, "says"))
     lesson.say("pushes.error" if result.error else "pushes.exact", error=tiny(result.error))
 

@@ -4,8 +4,8 @@ import streamlit as st
 
 from core.view import frame
 from core.view.html import esc, para, tag
-from core.view.merging import is_byte_pair
 from core.view.tokens_page import byte_pair, words
+from core.view.tokens_pictures import is_byte_pair
 
 with frame.page("tokens") as view:
     t = view.t

@@ -63,8 +63,7 @@ def lens_readings(trace: PromptTrace, positions: Sequence[int]) -> list[Reading]
     found = []
     for step in stream_steps(trace):
         with torch.inference_mode():
-            stream = final_norm(trace.model, trace[step][list(positions)])
-            logits = unembed(trace.model, stream)
+            logits = read_out(trace.model, trace[step][list(positions)])
             best, ids = logits.max(dim=-1)
             probs = (best - logits.logsumexp(dim=-1)).exp()
         found.append(Reading(step, tuple(ids.tolist()), tuple(probs.tolist())))
@@ -74,7 +73,7 @@ def lens_readings(trace: PromptTrace, positions: Sequence[int]) -> list[Reading]
 def lens_top(trace: PromptTrace, step: str, pos: int, k: int) -> list[Candidate]:
     """The likeliest tokens that the lens sees at one place."""
     with torch.inference_mode():
-        logits = unembed(trace.model, final_norm(trace.model, trace[step][pos]))
+        logits = read_out(trace.model, trace[step][pos])
         probs = torch.softmax(logits, dim=-1)
         values, ids = probs.topk(min(k, len(probs)))
     text = trace.model.tokenizer.token_text
@@ -88,7 +87,7 @@ def lens_error(trace: PromptTrace, positions: Sequence[int]) -> float:
     """The largest difference of the lens after the last step and the model's own logits."""
     rows, last = list(positions), stream_steps(trace)[-1]
     with torch.inference_mode():
-        seen = unembed(trace.model, final_norm(trace.model, trace[last][rows]))
+        seen = read_out(trace.model, trace[last][rows])
         return (seen - trace["logits"][rows]).abs().max().item()
 
 
@@ -99,7 +98,7 @@ def logit_lens(trace: PromptTrace, step: str) -> Tensor:
     2020). At the last step of the stream this is the model's own output.
     """
     with torch.inference_mode():
-        return unembed(trace.model, final_norm(trace.model, trace[step]))
+        return read_out(trace.model, trace[step])
 
 
 def attribution(trace: PromptTrace, token_id: int, pos: int = -1) -> Attribution:
@@ -200,6 +199,11 @@ def final_norm(model: Model, stream: Tensor) -> Tensor:
     if config.norm == "rms":
         return F.rms_norm(stream, gamma.shape, gamma, config.norm_eps)
     return F.layer_norm(stream, gamma.shape, gamma, beta, config.norm_eps)
+
+
+def read_out(model: Model, stream: Tensor) -> Tensor:
+    """What the model would say to [pos, d_model] if it ended there: logits [pos, vocab]."""
+    return unembed(model, final_norm(model, stream))
 
 
 def unembed(model: Model, stream: Tensor) -> Tensor:

@@ -9,11 +9,12 @@ import numpy as np
 
 from core.graph import Ref
 from core.view import elements
-from core.view.cut import Cut, Side, pooled
+from core.view.cut import Cut, Side
 from core.view.figures import (
     NEGATIVE,
     POSITIVE,
     SHARE,
+    pooled,
     share_picture,
     signed_picture,
     token_colour,

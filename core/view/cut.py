@@ -16,7 +16,6 @@ from core.view.figures import nice_limit
 DIGITS = 2  # after the point, where the numbers are not all small
 SAMPLE = 200_000  # values that the end of a colour scale is read from
 ENOUGH = 5000  # values that the number of digits is read from
-WIDEST = 2048  # pixels of a picture; beyond, each stands for several cells
 KINDS = {
     "attn.weights": "share",
     "probs": "share",
@@ -237,15 +236,3 @@ def digits_for(values: np.ndarray, bytes_each: int = 8) -> int:
         if np.all(np.abs(finite - np.round(finite, digits)) <= error * np.maximum(finite, 1)):
             return digits
     return most
-
-
-def pooled(values: np.ndarray, widest: int = WIDEST) -> np.ndarray:
-    """At most `widest` rows and columns: of each block of cells the value furthest from 0."""
-    for axis in (0, 1):
-        step = -(-values.shape[axis] // widest)
-        if step > 1:
-            starts = np.arange(0, values.shape[axis], step)
-            high = np.maximum.reduceat(values, starts, axis)
-            low = np.minimum.reduceat(values, starts, axis)
-            values = np.where(-low > high, low, high)
-    return values

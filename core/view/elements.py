@@ -82,8 +82,17 @@ def block(name: str) -> int | None:
 
 def role(name: str) -> str:
     """What kind of value it is: the name without its block, and one word for all norms."""
-    within = name.split(".", 2)[2] if name.startswith("blocks.") else name
-    return re.sub(r"^ln_[12f]\.", "norm.", within)
+    return generic(within(name))
+
+
+def within(name: str) -> str:
+    """A name without its block."""
+    return name.split(".", 2)[2] if name.startswith("blocks.") else name
+
+
+def generic(role: str) -> str:
+    """The role of a step as the texts have it: the three norms share theirs."""
+    return re.sub(r"^ln_[12f]\.", "norm.", role)
 
 
 @dataclass(frozen=True)

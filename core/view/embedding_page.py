@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.models.published import GPT3
 from core.view import embedding_pictures as pictures
 from core.view import matrix
 from core.view.html import number, shown
@@ -55,10 +56,9 @@ def multiply(lesson: Lesson) -> None:
     st.html(pictures.written_product(look))
     lesson.say("product.ways", **_words(lesson))
     st.html(pictures.both_ways(look))
-    gpt3 = pictures.GPT3
-    share = pictures.written_share(pictures.zero_share(gpt3["n_vocab"]))
-    work = gpt3["n_vocab"] * gpt3["d_model"]
-    lesson.say("product.gpt3", share=share, zeros=gpt3["n_vocab"] - 1, work=work)
+    share = pictures.written_share(pictures.zero_share(GPT3.n_vocab))
+    work = GPT3.n_vocab * GPT3.d_model
+    lesson.say("product.gpt3", share=share, zeros=GPT3.n_vocab - 1, work=work)
 
 
 def sentence(lesson: Lesson) -> None:

@@ -12,12 +12,13 @@ import core
 from core.analysis import embedding as analysis
 from core.models.bpe import gpt2_tokenizer
 from core.models.model import Model, PromptTrace
+from core.models.published import GPT3
 from core.view import matrix
 from core.view.cut import Cut
 from core.view.figures import SHARE, token_colour
-from core.view.html import chip, div, esc, number, shown, tag
+from core.view.html import chip, div, esc, number, shown, tag, tiny
 from core.view.look import Look
-from core.view.sketch import angle_picture, facts, tiny, vector_text
+from core.view.sketch import angle_picture, facts, vector_text
 
 SMALL = 12  # words of a vocabulary that is shown whole
 AROUND = 2  # rows shown on either side of the token's row in a larger one
@@ -25,7 +26,6 @@ NEIGHBOURS = 8
 SAME = 0.98  # cosine from which two rows are practically one
 ANIMALS = {"cat": (0.2, 0.9, 0.1), "dog": (0.3, 0.8, 0.2), "car": (0.9, 0.1, 0.4)}
 SPLITS = ("cat sat", "someunknownPlace")
-GPT3 = {"n_vocab": 50257, "d_model": 12288, "n_ctx": 2048}
 
 _products: WeakKeyDictionary[PromptTrace, analysis.OneHotProduct] = WeakKeyDictionary()
 
@@ -88,8 +88,7 @@ def onehot_lines(look: Look, rows: Sequence[int | range]) -> str:
     lines = []
     for row in rows:
         if isinstance(row, range):
-            more = look.t("overview.belt.more", n=len(row))
-            lines.append(tag("span", esc(more), cls="more"))
+            lines.append(look.left_out(len(row)))
             continue
         own = trace.ids[row]
         says = look.t("path.one_at", id=str(own))
@@ -222,16 +221,15 @@ def splits() -> str:
 def sizes(look: Look) -> str:
     """The same few sizes of this model and of GPT-3, all computed."""
     t, config = look.t, look.trace.model.config
-    here = {key: getattr(config, key) for key in GPT3}
     rows = []
     for key, count in {
-        "vocab": lambda c: f"{c['n_vocab']:,}",
-        "width": lambda c: f"{c['d_model']:,}",
-        "table": lambda c: f"{c['n_vocab']:,} × {c['d_model']:,} = {c['n_vocab'] * c['d_model']:,}",
-        "zeros": lambda c: written_share(zero_share(c["n_vocab"])),
-        "ctx": lambda c: f"{c['n_ctx']:,}",
-        "places": lambda c: f"{c['n_ctx']:,} × {c['d_model']:,} = {c['n_ctx'] * c['d_model']:,}",
+        "vocab": lambda c: f"{c.n_vocab:,}",
+        "width": lambda c: f"{c.d_model:,}",
+        "table": lambda c: f"{c.n_vocab:,} × {c.d_model:,} = {c.n_vocab * c.d_model:,}",
+        "zeros": lambda c: written_share(zero_share(c.n_vocab)),
+        "ctx": lambda c: f"{c.n_ctx:,}",
+        "places": lambda c: f"{c.n_ctx:,} × {c.d_model:,} = {c.n_ctx * c.d_model:,}",
     }.items():
-        rows.append([t(f"embedding.sizes.{key}"), count(here), count(GPT3)])
+        rows.append([t(f"embedding.sizes.{key}"), count(config), count(GPT3)])
     heads = ["", t(f"models.{look.trace.model.key}.title"), "GPT-3"]
     return facts(heads, rows)

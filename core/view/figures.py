@@ -21,6 +21,7 @@ MASKED = "#8b95a1"
 TOKEN_COLOURS = ("#4070a5", "#1f7a2e", "#a63272", "#856600", "#bb4a26", "#0f7272")
 STEPS = 127
 HATCH = 8  # pixels per cell where a masked cell is hatched
+WIDEST = 2048  # pixels of a picture; beyond, each stands for several cells
 HATCHED_CELLS = 48  # rows up to which it is; beyond, a masked cell is plain grey
 
 
@@ -61,6 +62,18 @@ def share_picture(values: np.ndarray, top: float = 1.0, masked: np.ndarray | Non
     levels = np.rint(np.clip(values / top, 0.0, 1.0) * 2 * STEPS).astype(np.uint8)
     hidden = np.zeros(values.shape, bool) if masked is None else masked
     return _png(levels, hidden, 0, _share_palette())
+
+
+def pooled(values: np.ndarray, widest: int = WIDEST) -> np.ndarray:
+    """At most `widest` rows and columns: of each block of cells the value furthest from 0."""
+    for axis in (0, 1):
+        step = -(-values.shape[axis] // widest)
+        if step > 1:
+            starts = np.arange(0, values.shape[axis], step)
+            high = np.maximum.reduceat(values, starts, axis)
+            low = np.minimum.reduceat(values, starts, axis)
+            values = np.where(-low > high, low, high)
+    return values
 
 
 def token_ink(position: int) -> str:

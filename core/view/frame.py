@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import streamlit as st
 
 from core.models.device import describe_device
 from core.models.model import Model
 from core.view import engine
+from core.view.component import asset
 from core.view.engine import Reading
 from core.view.html import chip, div, esc, para, shown, tag
 from core.view.look import Look
@@ -20,7 +19,6 @@ from core.view.state import CLICK, Notice, State
 from core.view.strip import FILES, OVERVIEW, strip
 from core.view.texts import LANGUAGES, Text, speaker
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
 GO, ARRIVAL, TOKENS_BEFORE = "_go", "_arrival", "_tokens_before"
 SCRIPT = "page_script"
 LONGEST_LIST = 8
@@ -55,7 +53,7 @@ def page(name: str) -> Iterator[View]:
     state = State()
     t = speaker(state.choice("lang", list(LANGUAGES), _language_of_browser()))
     st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
-    st.html(f"<style>{_asset('css/ripple.css')}</style>")
+    st.html(f"<style>{asset('css/ripple.css')}</style>")
     with st.sidebar:
         model, prompt, reading, look = _sidebar(t, state, name)
     st.html(strip(t, state, name))
@@ -198,7 +196,7 @@ def _follow_link() -> None:
 
 def _mount_script(page: str, language: str) -> None:
     count, anchor = st.session_state.get(ARRIVAL, (0, ""))
-    script = st.components.v2.component("ripple_page", js=_asset("js/page.js"))
+    script = st.components.v2.component("ripple_page", js=asset("js/page.js"))
     script(
         key=SCRIPT,
         data={"page": page, "language": language, "arrival": count, "anchor": anchor},
@@ -213,11 +211,6 @@ def _remember_click() -> None:
         st.session_state[CLICK] = str(go["set"])
     elif go.get("page"):
         st.session_state[GO] = {key: str(go.get(key) or "") for key in ("page", "anchor")}
-
-
-@cache
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def examples(view: View, names: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from core.models.tokenizer import visible
 from core.view.figures import (
@@ -21,9 +21,10 @@ from core.view.figures import (
 
 MINUS, DOT = "\u2212", "\u00b7"
 LONGEST = 24
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # How strongly a cell is coloured when black or white is needed, and when the page no longer
 # decides which: on the strongest orange it is always black, on the strongest purple white.
-STRONG, ORANGE, PURPLE = 0.6, 0.76, 0.84
+STRONG, ORANGE, PURPLE = 0.6, 0.76, 0.96
 
 
 def esc(value: object) -> str:
@@ -84,12 +85,40 @@ def number(value: float, digits: int = 2) -> str:
     return written.replace("-", MINUS)
 
 
+def tiny(value: float) -> str:
+    """A difference that may be next to nothing: 0 only if it is none, else 0.25 or 5.6·10⁻¹⁷."""
+    if value == 0 or abs(value) >= 0.001:
+        return number(value, 4) if value else "0"
+    digits, _, power = f"{value:.1e}".partition("e")
+    return f"{digits.replace('-', MINUS)}·10{str(int(power)).translate(SUPERSCRIPTS)}"
+
+
 def percent(share: float) -> str:
     """11.8 %; tiny shares keep a digit that says something."""
     per_cent = 100 * share
     if per_cent and per_cent < 0.05:
         return f"{per_cent:.1g} %" if per_cent >= 1e-4 else "< 0.0001 %"
     return f"{per_cent:.1f} %"
+
+
+def bar(share: float, cls: str = "bar") -> str:
+    """A bar that fills its room by so much, from 0 to 1."""
+    return tag("span", tag("i", style=f"width:{share:.2%}"), cls=cls)
+
+
+def picks(label: str, options: Iterable[tuple[str, bool, dict[str, object]]]) -> str:
+    """Links of which one is chosen: of each its text, whether it is the one, and where it leads."""
+    links = (
+        tag(
+            "a",
+            esc(text),
+            cls="pick here" if here else "pick",
+            aria_current="true" if here else None,
+            **link,
+        )
+        for text, here, link in options
+    )
+    return div("picks", tag("span", esc(label)), *links)
 
 
 def image(source: str, alt: str, **attributes: object) -> str:
@@ -100,7 +129,7 @@ def image(source: str, alt: str, **attributes: object) -> str:
     return f'<img src="{esc(source)}" alt="{esc(alt)}"{written}>'
 
 
-def matrix(
+def small_matrix(
     rows: Sequence[Sequence[float]],
     labels: Sequence[str],
     *,

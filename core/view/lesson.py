@@ -14,7 +14,7 @@ import streamlit as st
 from core.graph.op import Input
 from core.view import engine, matrix, opened
 from core.view.cut import Cut
-from core.view.elements import axes
+from core.view.elements import axes, within
 from core.view.frame import View
 from core.view.html import div, esc, numbered, para, tag
 
@@ -128,9 +128,7 @@ class Lesson:
 
     def _first(self, name: str) -> tuple[int, ...]:
         look = self.view.look
-        here = {"pos": look.token, "query": look.token, "head": look.head}
-        group = look.n_heads // look.trace.model.config.n_kv_heads
-        here["kv_head"] = look.head // group
+        here = {"pos": look.token, "query": look.token, "head": look.head, "kv_head": look.kv_head}
         return tuple(here.get(axis, 0) for axis in axes(look.trace, name))
 
     def _written(self, name: str, index: tuple[int, ...]) -> str:
@@ -138,7 +136,7 @@ class Lesson:
         trace = self.view.look.trace
         step = trace.step(name)
         shapes = "   ".join(self._shape(part) for part in (name, *step.inputs))
-        place = f"{_short(name)}[{', '.join(map(str, index))}]"
+        place = f"{within(name)}[{', '.join(map(str, index))}]"
         if isinstance(step.op, Input):
             numbers = f"{place} = {opened.value_text(trace, opened.Ref(name, index))}"
         else:
@@ -146,16 +144,11 @@ class Lesson:
             numbers = f"{place} = {opened.written_out(trace, explained, opened.LARGEST).text}"
         return div(
             "formula-row",
-            tag("b", esc(f"{_short(name)}: {step.formula}")),
+            tag("b", esc(f"{within(name)}: {step.formula}")),
             tag("span", esc(shapes), cls="shapes"),
             tag("span", esc(numbers), cls="numbers"),
         )
 
     def _shape(self, name: str) -> str:
         sizes = " × ".join(f"{size:,}" for size in self.view.look.trace.shape(name))
-        return f"{_short(name)} [{sizes}]"
-
-
-def _short(name: str) -> str:
-    """The name within its block."""
-    return name.split(".", 2)[2] if name.startswith("blocks.") else name
+        return f"{within(name)} [{sizes}]"

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.models.model import PromptTrace
 from core.view.figures import Root, nice_limit
-from core.view.html import number
+from core.view.html import esc, number, tag
 from core.view.state import State
 from core.view.texts import Text
 
@@ -38,6 +38,12 @@ class Look:
     def n_heads(self) -> int:
         return self.trace.model.config.n_heads
 
+    @property
+    def kv_head(self) -> int:
+        """Whose keys and values the head uses; several heads may share them."""
+        config = self.trace.model.config
+        return self.head * config.n_kv_heads // config.n_heads
+
     def values(self, name: str) -> np.ndarray:
         """A step's values."""
         return self.trace[name].detach().cpu().numpy()
@@ -56,6 +62,10 @@ class Look:
     def rows(self) -> list[int | range]:
         """The tokens to show, one row each; a range where some are drawn together."""
         return shortened(len(self.trace), self.token)
+
+    def left_out(self, n: int) -> str:
+        """HTML in place of `n` tokens that are not drawn."""
+        return tag("span", esc(self.t("overview.belt.more", n=n)), cls="more")
 
     def shape_words(self, name: str) -> str:
         """A step's shape in words: 5 tokens × 160 numbers."""

@@ -1,6 +1,7 @@
 """Any slice of a step or weight as a matrix that can be read, walked and opened.
 
-    matrix.matrix(look, "q", "blocks.0.attn.q", (look.head, None, None))
+    q = matrix.cut(look.trace, "blocks.0.attn.q", (look.head, None, None))
+    matrix.draw(look, "q", q)
     cuts = [matrix.cut(look.trace, name, (look.head, None, None)) for name in names]
     matrix.matrices(look, "scores", cuts, follow=True)
     matrix.heads(look, "blocks.0.attn.weights")
@@ -23,12 +24,14 @@ import streamlit as st
 from core.models.model import PromptTrace
 from core.view import elements, opened
 from core.view.board import board, called, image
-from core.view.cut import PICKS, WIDEST, Cut, Part, cut
+from core.view.component import component
+from core.view.cut import PICKS, Cut, cut
 from core.view.elements import BadLink
+from core.view.figures import WIDEST
 from core.view.look import Look
 from core.view.state import CLICK
 
-__all__ = ["Cut", "cut", "draw", "heads", "matrices", "matrix"]
+__all__ = ["Cut", "cut", "draw", "heads", "matrices"]
 
 CELLS = 4096  # beyond, a picture is drawn
 WINDOW = (10, 12)  # rows and columns of a picture that are shown in numbers
@@ -36,22 +39,6 @@ BESIDE = 8  # columns where they are shown beside the picture
 IMAGES = 16  # pictures that are kept for a trace
 
 _images: WeakKeyDictionary[PromptTrace, dict[tuple, str]] = WeakKeyDictionary()
-
-
-def matrix(
-    look: Look,
-    key: str,
-    name: str,
-    index: tuple[Part, ...] | None = None,
-    *,
-    legend: bool = True,
-    hint: bool = True,
-    follow: bool = False,
-    **options: Any,
-) -> None:
-    """Draw one slice; `options` as in `cut`. A large one is drawn as a picture with a window."""
-    found = cut(look.trace, name, index, **options)
-    draw(look, key, found, legend=legend, hint=hint, follow=follow)
 
 
 def draw(
@@ -63,7 +50,7 @@ def draw(
     hint: bool = True,
     follow: bool = False,
 ) -> None:
-    """Draw one slice that is cut already."""
+    """Draw one slice; a large one as a picture with a window of numbers."""
     if cut.values.size > CELLS:
         _picture(look, key, cut, legend)
     else:
@@ -97,7 +84,7 @@ def matrices(
         hint=hint,
         follow=follow,
     )
-    _grid()(
+    component("grid", "board")(
         key=key,
         data=data,
         on_open_change=lambda: _opened(key, look.trace),
@@ -121,7 +108,7 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
             for i, found in enumerate(cuts)
         ],
     }
-    _heads()(key=key, data=data, on_pick_change=lambda: _picked(key))
+    component("heads", "heads")(key=key, data=data, on_pick_change=lambda: _picked(key))
 
 
 def _picture(look: Look, key: str, cut: Cut, legend: bool) -> None:
@@ -132,7 +119,8 @@ def _picture(look: Look, key: str, cut: Cut, legend: bool) -> None:
     corner = corner_of(st.session_state.get(key), cut.values.shape, window)
     left, right = st.columns([1, 2]) if narrow else (st.container(), st.container())
     with left:
-        _pictures()(key=key, data=_picture_data(look, cut, window), on_corner_change=lambda: None)
+        data = _picture_data(look, cut, window)
+        component("picture", "picture")(key=key, data=data, on_corner_change=lambda: None)
     with right:
         matrices(look, f"{key}_window", [cut.window(corner, window)], legend=legend)
 
@@ -160,8 +148,9 @@ def _image(trace: PromptTrace, cut: Cut) -> str:
     known = _images.setdefault(trace, {})
     key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit)
     if key not in known:
-        while len(known) >= IMAGES:
-            known.pop(next(iter(known)), None)
+        # A copy of the keys: another visitor of the same trace may be drawing just now.
+        for oldest in list(known)[: len(known) + 1 - IMAGES]:
+            known.pop(oldest, None)
         known[key] = image(cut)
     return known[key]
 
@@ -191,27 +180,3 @@ def _picked(key: str) -> None:
     picked = st.session_state[key].get("pick")
     if isinstance(picked, dict) and picked.get("what") in PICKS.values():
         st.session_state[CLICK] = urlencode({picked["what"]: picked.get("index")})
-
-
-@st.cache_resource(show_spinner=False)
-def _grid():
-    return _component("grid", "board")
-
-
-@st.cache_resource(show_spinner=False)
-def _heads():
-    return _component("heads", "heads")
-
-
-@st.cache_resource(show_spinner=False)
-def _pictures():
-    return _component("picture", "picture")
-
-
-def _component(name: str, root: str):
-    return st.components.v2.component(
-        f"ripple_{name}",
-        html=f'<div class="{root}"></div>',
-        css=opened.asset(f"{name}.css"),
-        js=opened.asset("shared.js") + opened.asset(f"{name}.js"),
-    )

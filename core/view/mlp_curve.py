@@ -15,7 +15,7 @@ from core.models.gpt import CURVES
 from core.view.figures import MASKED, POSITIVE, SHARE, svg, token_colour
 from core.view.html import div, esc, image, number, tag
 from core.view.look import Look
-from core.view.mlp_page import before_curve, values_before_curve
+from core.view.mlp_pictures import before_curve, values_before_curve
 from core.view.texts import Text
 
 FEW = 12  # numbers of a token that get a row each in a table
@@ -54,7 +54,7 @@ def figure(t: Text, activation: str, values: Sequence[float], token: int, name: 
             y=height.numpy().astype(np.float32),
             mode="markers",
             marker=dots,
-            name=t("mlp.curve.dots", token=name),
+            name=esc(t("mlp.curve.dots", token=name)),
             hovertemplate="z = %{x:.2f}<br>%{y:.3f}<extra></extra>",
             row=row,
             col=1,

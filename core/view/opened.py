@@ -6,8 +6,6 @@ What is opened is in the link: the whole trail of elements, the last one shown. 
 from __future__ import annotations
 
 import math
-from functools import cache
-from pathlib import Path
 
 import streamlit as st
 
@@ -26,12 +24,12 @@ from core.view.arithmetic import (
     where,
     written_out,
 )
+from core.view.component import component
 from core.view.elements import BadLink, Trail
 from core.view.html import shown
 from core.view.look import Look
 from core.view.texts import Text
 
-COMPONENTS = Path(__file__).resolve().parents[2] / "assets" / "components"
 KEY = "opened"  # of the component; the link is under OPEN, in the session and in the address
 OPEN, ALL = "open", "_open_all"
 AT = "_open_at"  # session: the key of the matrix in which the trail began or went on
@@ -44,7 +42,8 @@ def panel(look: Look) -> None:
     link = look.state.text(OPEN, "")
     everything = bool(link) and st.session_state.get(ALL) == link
     data = content(look.t, look.trace, link, everything)
-    _component()(key=KEY, data=data, on_go_change=_go, on_all_change=_all)
+    draw = component("opened", "opened-box")
+    draw(key=KEY, data=data, on_go_change=_go, on_all_change=_all)
 
 
 def current(look: Look) -> Trail:
@@ -170,19 +169,3 @@ def _go() -> None:
 def _all() -> None:
     everything = st.session_state[KEY].get("all")
     st.session_state[ALL] = st.session_state.get(OPEN) if everything else None
-
-
-@st.cache_resource(show_spinner=False)
-def _component():
-    return st.components.v2.component(
-        "ripple_opened",
-        html='<section class="opened-box"></section>',
-        css=asset("opened.css"),
-        js=asset("shared.js") + asset("opened.js"),
-    )
-
-
-@cache
-def asset(name: str) -> str:
-    """A script or stylesheet of a component."""
-    return (COMPONENTS / name).read_text(encoding="utf-8")

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from core.analysis import position as analysis
 from core.view.figures import TOKEN_COLOURS, nice_limit, signed_picture, svg
-from core.view.html import div, esc, image, number, signed_legend, tag
-from core.view.html import matrix as written
+from core.view.html import div, esc, image, number, signed_legend, small_matrix, tag, tiny
 from core.view.look import Look
-from core.view.sketch import arrow, tiny
+from core.view.sketch import arrow
 
 SHIFTS = DISTANCES = 4
 CLOCKS = 4
@@ -118,7 +117,7 @@ def distances(look: Look, q: Tensor, k: Tensor, key: str) -> str:
     values = analysis.by_distance(q, k, SHIFTS, DISTANCES).cpu().numpy()
     labels, heads = [f"+{i}" for i in range(SHIFTS)], [str(i) for i in range(DISTANCES)]
     caption = t(f"position.tables.{key}")
-    table = written(
+    table = small_matrix(
         values.tolist(), labels, limit=nice_limit(values), caption=caption, columns=heads, digits=3
     )
     spread = float((values.max(axis=0) - values.min(axis=0)).max())

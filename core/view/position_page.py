@@ -8,9 +8,8 @@ from core.analysis import position as analysis
 from core.view import matrix
 from core.view import position_kinds as drawn
 from core.view import position_pictures as pictures
-from core.view.html import div, para, shown
+from core.view.html import div, para, shown, tiny
 from core.view.lesson import Lesson
-from core.view.sketch import tiny
 
 
 def add(lesson: Lesson) -> None:

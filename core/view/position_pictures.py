@@ -10,16 +10,16 @@ from core.models.model import PromptTrace
 from core.view import matrix
 from core.view.cut import Cut
 from core.view.figures import nice_limit
-from core.view.html import chip, div, esc, percent, shown, tag
+from core.view.html import chip, div, esc, percent, shown, tag, tiny
 from core.view.look import Look
-from core.view.sketch import facts, row_of_values, tiny
+from core.view.sketch import facts, row_of_values
 
 SMALL = 12  # places of a table that is shown whole
 AROUND = 2
 FEW_TOKENS = 12  # tokens of a text that is written out in another order
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # no weak keys: the result holds the trace itself
 def reordered(trace: PromptTrace) -> analysis.Reordered | None:
     """The text in another order, with and without positions; worked out once."""
     return analysis.reordered(trace)
@@ -74,8 +74,7 @@ def _text(look: Look, order: Sequence[int]) -> str:
     some = list(order) if len(order) <= FEW_TOKENS else [*order[:5], *order[-5:]]
     chips = [chip(tokens[i], i, None) for i in some]
     if len(order) > len(some):
-        more = look.t("overview.belt.more", n=len(order) - len(some))
-        chips.insert(5, tag("span", esc(more), cls="more"))
+        chips.insert(5, look.left_out(len(order) - len(some)))
     return div("chips", *chips)
 
 

@@ -6,9 +6,8 @@ import streamlit as st
 
 from core.view import matrix
 from core.view import qkv_pictures as pictures
-from core.view.html import div, esc, para, tag
+from core.view.html import div, esc, para, tag, tiny
 from core.view.lesson import Lesson
-from core.view.sketch import tiny
 
 SMALL = 12  # numbers per token up to which whole matrices are written out
 
@@ -17,7 +16,7 @@ def project(lesson: Lesson) -> None:
     """x times W is q, k and v: every matrix with its numbers, or as pictures for wide models."""
     look = lesson.view.look
     config = look.trace.model.config
-    words = pictures.token_words(look)
+    words = pictures.words(look)
     lesson.part("projection", **words)
     if config.bias_qkv:
         lesson.say("projection.bias")
@@ -80,7 +79,7 @@ def _identity(lesson: Lesson) -> None:
 def heads(lesson: Lesson) -> None:
     """All heads beside each other, one of them to choose."""
     look = lesson.view.look
-    words = pictures.token_words(look)
+    words = pictures.words(look)
     lesson.part("heads", **words)
     if look.n_heads == 1:
         lesson.elsewhere("heads.single", model="worked-example", preset="block")

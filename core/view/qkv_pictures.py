@@ -25,8 +25,7 @@ def name(look: Look, part: str) -> str:
 
 def head_of(look: Look, letter: str) -> int:
     """The head to show: keys and values may be shared by several query heads."""
-    config = look.trace.model.config
-    return look.head if letter == "Q" else look.head * config.n_kv_heads // config.n_heads
+    return look.head if letter == "Q" else look.kv_head
 
 
 def source(look: Look) -> str:
@@ -156,8 +155,7 @@ def one_or_two_texts(look: Look) -> str:
     t, tokens = look.t, look.trace.tokens
     own = [chip(token, i, None) for i, token in enumerate(tokens[:FEW_TOKENS])]
     if len(tokens) > FEW_TOKENS:
-        more = t("overview.belt.more", n=len(tokens) - FEW_TOKENS)
-        own.append(tag("span", esc(more), cls="more"))
+        own.append(look.left_out(len(tokens) - FEW_TOKENS))
     original, translation = (
         [tag("span", esc(word), cls="piece") for word in t(f"qkv.two.{key}").split()]
         for key in ("original", "translation")
@@ -179,7 +177,7 @@ def _asking(look: Look, key: str, asks: list[str], answers: list[str]) -> str:
     )
 
 
-def token_words(look: Look) -> dict[str, object]:
+def words(look: Look) -> dict[str, object]:
     """What the texts say about where we look."""
     config = look.trace.model.config
     return {

@@ -7,10 +7,9 @@ import streamlit as st
 import torch
 
 from core.analysis import attention
-from core.view.html import div, esc, number, para, tag
+from core.view.html import div, esc, number, para, tag, tiny
 from core.view.look import Look
-from core.view.state import State
-from core.view.stripes import FEW, figures, plain, square, tiny
+from core.view.stripes import FEW, figures, plain, square
 
 NUMBERED = 4  # tokens up to which three squares of numbers fit beside each other
 RATES = tuple(f"0.{tenth}" for tenth in range(10))
@@ -41,9 +40,9 @@ def masks(look: Look) -> str:
     return figures(*parts) + same
 
 
-def dropout(look: Look, state: State) -> None:
+def dropout(look: Look) -> None:
     """One draw of dropout on the shares, with its rate and its seed."""
-    t = look.t
+    t, state = look.t, look.state
     rate = float(state.choice("dropout", RATES, "0.1"))
     seed = state.index("dropout_draw", DRAWS, FIRST_DRAW)
     with st.container(key="dropout_controls"):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.view.figures import TOKEN_COLOURS, signed_picture
-from core.view.html import div, esc, image, matrix, number, tag
+from core.view.html import div, esc, image, number, small_matrix, tag
 
 FEW = 8  # numbers of a row that are written into cells
 
@@ -24,15 +24,6 @@ def facts(heads: Sequence[str], rows: Sequence[Sequence[str]], cls: str = "plain
     return div("scroll", table)
 
 
-def tiny(value: float) -> str:
-    """A difference: 0 if there is none at all, else its size, as 6 · 10⁻⁸ where it is small."""
-    if value == 0 or abs(value) >= 0.001:
-        return "0" if value == 0 else number(value, 3)
-    digits, power = f"{value:.0e}".split("e")
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} · 10{raised}".replace("-", "−")
-
-
 def vector_text(values: Sequence[float]) -> str:
     """A short vector as one writes it: [0.2, 0.9, 0.1]."""
     return f"[{', '.join(f'{value:g}' for value in values)}]".replace("-", "−")
@@ -41,7 +32,7 @@ def vector_text(values: Sequence[float]) -> str:
 def row_of_values(values: np.ndarray, limit: float, says: str) -> str:
     """One row: numbers in cells if they are few, else a strip of colours that is read out."""
     if len(values) <= FEW:
-        return matrix([values.tolist()], [""], limit=limit, caption=says)
+        return small_matrix([values.tolist()], [""], limit=limit, caption=says)
     source = signed_picture(values[None].astype(np.float64), limit)
     first = ", ".join(number(float(value)) for value in values[:4])
     return image(source, f"{says}: {first} …", cls="strip-picture")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.models.config import Config
-from core.view.pictures import generic
+from core.view.elements import generic
 
 
 def step_key(config: Config, role: str) -> str:

@@ -25,7 +25,6 @@ from core.view.look import Look
 FEW = 8  # numbers up to which each has a cell of its own
 FEW_TOKENS = 8  # tokens up to which several matrices have room beside each other
 WIDE = 24  # numbers per row beyond which matrices take the room of a whole screen
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,16 @@ def stack(
 
 
 def _stacked(row: Row, limit: float, parts: Sequence[Part], made: bool, noted: bool) -> str:
-    draw = lambda values: "" if values is None else bars(values, limit, row.says, parts)  # noqa: E731
+    before, values = (
+        "" if array is None else bars(array, limit, row.says, parts)
+        for array in (row.before, row.values)
+    )
     return div(
         "stack-row total" if row.total else "stack-row",
         tag("span", esc(row.sign), cls="sign"),
         tag("span", row.label, cls="label"),
-        tag("span", draw(row.before), cls="before") if made else "",
-        tag("span", draw(row.values), cls="values"),
+        tag("span", before, cls="before") if made else "",
+        tag("span", values, cls="values"),
         tag("span", row.note, cls="note") if noted else "",
     )
 
@@ -231,11 +233,3 @@ def share_text(share: float) -> str:
     if share == 0 or share >= 0.005:
         return number(share)
     return f"{share:.1g}" if share >= 1e-4 else "< 0.0001"
-
-
-def tiny(value: float) -> str:
-    """A difference that may be next to nothing: 0, or as 5.6·10⁻¹⁷."""
-    if value == 0 or abs(value) >= 0.001:
-        return number(value, 4) if value else "0"
-    digits, _, power = f"{value:.1e}".partition("e")
-    return f"{digits.replace('-', '−')}·10{str(int(power)).translate(SUPERSCRIPTS)}"

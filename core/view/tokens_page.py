@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.models.bpe import PieceMerges, PreSplit
-from core.view import engine, merging
+from core.view import engine
+from core.view import tokens_pictures as pictures
 from core.view.frame import View
 from core.view.html import div, esc, numbered, para, shown, tag
 
@@ -18,17 +19,17 @@ def byte_pair(view: View) -> None:
     t, tokenizer = view.t, view.model.tokenizer
     ids = list(view.reading.ids) if view.reading.instead else tokenizer.encode(view.prompt)
     text = "" if view.reading.instead else view.prompt
-    seen = para(t("tokens.text.says"), "says") + merging.seen_text(t, text, len(ids))
+    seen = para(t("tokens.text.says"), "says") + pictures.seen_text(t, text, len(ids))
     _step(1, t("tokens.text.title"), seen + _about_mark(view, text))
     split = tokenizer.explain(text)
     if split:
-        here = view.state.index("piece", len(split), merging.interesting(split))
+        here = view.state.index("piece", len(split), pictures.interesting(split))
         says = para(t("tokens.pieces.says"), "says")
-        _step(2, t("tokens.pieces.title"), says + merging.pieces(t, view.state, split, here))
+        _step(2, t("tokens.pieces.title"), says + pictures.pieces(t, view.state, split, here))
         _one_piece(view, split[here], here)
-    result = merging.token_list(t, tokenizer, ids, view.reading.cut)
+    result = pictures.token_list(t, tokenizer, ids, view.reading.cut)
     says = para(t("tokens.ids.says"), "says")
-    characters = merging.split_characters(t, tokenizer, ids)
+    characters = pictures.split_characters(t, tokenizer, ids)
     _step(4 if split else 2, t("tokens.ids.title"), says + result + characters)
 
 
@@ -37,10 +38,10 @@ def words(view: View) -> None:
     t, tokenizer = view.t, view.model.tokenizer
     ids = list(view.reading.ids)
     says = para(t("tokens.text.says_words"), "says")
-    _step(1, t("tokens.text.title"), says + merging.seen_text(t, view.prompt, len(ids)))
+    _step(1, t("tokens.text.title"), says + pictures.seen_text(t, view.prompt, len(ids)))
     says = para(t("tokens.words.says"), "says")
-    _step(2, t("tokens.words.title"), says + merging.word_list(t, tokenizer, ids))
-    result = merging.token_list(t, tokenizer, ids, 0)
+    _step(2, t("tokens.words.title"), says + pictures.word_list(t, tokenizer, ids))
+    result = pictures.token_list(t, tokenizer, ids, 0)
     _step(3, t("tokens.ids.title"), para(t("tokens.ids.says_words"), "says") + result)
     if engine.FIRST_CHOICE in engine.entries():
         link = tag(
@@ -68,11 +69,11 @@ def _about_mark(view: View, text: str) -> str:
 def _one_piece(view: View, piece: PreSplit, index: int) -> None:
     """One piece under the magnifying glass: its bytes and, one by one, its merges."""
     t = view.t
-    says = para(t("tokens.merges.bytes"), "says") + merging.byte_row(t, piece)
+    says = para(t("tokens.merges.bytes"), "says") + pictures.byte_row(t, piece)
     _step(3, t("tokens.merges.title", piece=shown(piece.text)), says)
-    merged, part = merging.first_merges(view.model.tokenizer, piece)
+    merged, part = pictures.first_merges(view.model.tokenizer, piece)
     done = _merges_done(view, merged, index)
-    rows = merging.merge_rows(t, merged, done)
+    rows = pictures.merge_rows(t, merged, done)
     note = para(t("tokens.merges.part", n=part)) if part < len(piece.text) else ""
     st.html(tag("section", para(t("tokens.merges.says"), "says"), note, rows, cls="step"))
 

@@ -54,7 +54,9 @@ def test_lengths_follow_the_stream_where_the_norm_stands_after():
     model = core.load("worked-example", preset="block", n_layers=2)
     trace = model.trace(model.default_prompt)
     rows = [array(trace[n])[1] for n in ("embed.sum", "blocks.0.resid_out", "blocks.1.resid_out")]
-    assert norm.lengths(trace)[:, 1].tolist() == pytest.approx([np.linalg.norm(row) for row in rows])
+    assert norm.lengths(trace)[:, 1].tolist() == pytest.approx(
+        [np.linalg.norm(row) for row in rows]
+    )
     post = norm.lengths(trace.switch(norm_placement="post"))[:, 1].tolist()
     # A normed row of 3 numbers has the length √3, up to ε.
     assert post[1:] == pytest.approx([np.sqrt(3)] * 2, abs=1e-3)

@@ -36,6 +36,10 @@ def random_trace(prompt: str):
     return random_model().trace(prompt)
 
 
+def draw(key: str, name: str, index=None, *, legend=True, hint=True, **options):
+    matrix.draw(look, key, matrix.cut(trace, name, index, **options), legend=legend, hint=hint)
+
+
 st.set_page_config(layout="wide")
 state = State()
 t = speaker(state.choice("lang", ["en", "ko"], "en"))
@@ -60,14 +64,14 @@ if show == "scores":
     matrix.matrices(look, "four", cuts, follow=True)
     opened.panel(look)
     matrix.heads(look, "blocks.0.attn.weights")
-    matrix.matrix(look, "q", "blocks.0.attn.q", (head, None, None), title="Q", legend=False)
-    matrix.matrix(look, "kt", "blocks.0.attn.k", (head, None, None), transposed=True, title="Kᵀ")
-    matrix.matrix(look, "resid", "blocks.0.resid_in", title="H", hint=False)
-    matrix.matrix(look, "onehot", "embed.onehot", title="O", hint=False)
-    matrix.matrix(look, "ids", "tokens.ids", title="IDs", hint=False)
+    draw("q", "blocks.0.attn.q", (head, None, None), title="Q", legend=False)
+    draw("kt", "blocks.0.attn.k", (head, None, None), transposed=True, title="Kᵀ")
+    draw("resid", "blocks.0.resid_in", title="H", hint=False)
+    draw("onehot", "embed.onehot", title="O", hint=False)
+    draw("ids", "tokens.ids", title="IDs", hint=False)
 elif show == "hostile":
     said = {"title": HOSTILE, "note": HOSTILE, "row_labels": [HOSTILE] * 3}
-    matrix.matrix(look, "hostile", "blocks.0.resid_in", **said)
+    draw("hostile", "blocks.0.resid_in", **said)
     opened.panel(look)
 else:
     index = (head, None, None)
@@ -76,9 +80,9 @@ else:
     cuts = [matrix.cut(trace, name, index, title=name) for name in both]
     matrix.matrices(look, "two", cuts, follow=True)
     opened.panel(look)
-    matrix.matrix(look, "H", "blocks.1.resid_in", title="Residual stream")
-    matrix.matrix(look, "W", "blocks.0.attn.W_Q", index, title="W_Q")
-    matrix.matrix(look, "E", "embed.W_E", title="W_E")
+    draw("H", "blocks.1.resid_in", title="Residual stream")
+    draw("W", "blocks.0.attn.W_Q", index, title="W_Q")
+    draw("E", "embed.W_E", title="W_E")
     top = trace["logits"][-1].topk(8).indices.tolist()
-    matrix.matrix(look, "top", "logits", (len(trace) - 1, top), title="logits")
+    draw("top", "logits", (len(trace) - 1, top), title="logits")
 state.publish()

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.support.app import components, drawn, open_page, panels, rows, said
-
-PRESETS = ("part-1", "part-2", "part-3", "part-4", "part-4-mlp", "part-5", "part-6", "block")
+from tests.support.subjects import PRESETS
 
 
 def example(preset="part-1", **query):

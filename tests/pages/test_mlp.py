@@ -6,8 +6,7 @@ import re
 import pytest
 
 from tests.support.app import drawn, open_page, rows, said
-
-PRESETS = ("part-1", "part-2", "part-3", "part-4", "part-4-mlp", "part-5", "part-6", "block")
+from tests.support.subjects import PRESETS
 
 
 def example(preset="part-4-mlp", **query):

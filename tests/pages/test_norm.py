@@ -3,8 +3,7 @@
 import pytest
 
 from tests.support.app import drawn, open_page, rows, said, stacked
-
-PRESETS = ("part-1", "part-2", "part-3", "part-4", "part-4-mlp", "part-5", "part-6", "block")
+from tests.support.subjects import PRESETS
 
 
 def example(preset="part-4", **query):
@@ -81,3 +80,9 @@ def test_before_and_after_are_both_computed():
 def test_what_a_variant_lacks_gets_a_word_and_a_link(preset, word, link):
     at = example(preset)
     assert word in said(at) and f'data-set="preset={link}"' in drawn(at)
+
+
+def test_additions_are_written_out():
+    text = said(example("block"))
+    assert "resid_mid[2, 0] = 0.6 − 1.496 = −0.8956" in text
+    assert "resid_out: H + mlp.out" in text

@@ -1,12 +1,11 @@
 """The first two pages in both languages, with good and bad input, driven by AppTest."""
 
 import re
-from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.app import drawn, open_page, said
+
 PAGES = ("overview", "tokens")
 MODELS = ("bundled", "worked-example")
 HOSTILE = [
@@ -22,26 +21,6 @@ HOSTILE = [
     "{curly} %s \\n",
 ]
 NONSENSE = dict.fromkeys(("model", "preset", "layer", "head", "token", "piece", "merge"), "💥-1e9")
-
-
-def open_page(name, **query):
-    at = AppTest.from_file(str(ROOT / "pages" / f"{name}.py"), default_timeout=30)
-    for key, value in query.items():
-        at.query_params[key] = value
-    at.run()
-    assert not at.exception
-    return at
-
-
-def html(at):
-    """Everything that the page draws as HTML, without the style sheet."""
-    bodies = (element.proto.body for element in at.get("html"))
-    return "\n".join(body for body in bodies if not body.startswith("<style>"))
-
-
-def said(at):
-    """What the page says, without markup."""
-    return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", html(at)))
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -61,15 +40,15 @@ def test_any_text_is_answered_and_kept(name, model, prompt):
     at.text_area(key="prompt").set_value(prompt).run()
     assert not at.exception
     assert at.text_area(key="prompt").value == prompt
-    assert "<script" not in html(at)
-    assert "<img src=x" not in html(at)
+    assert "<script" not in drawn(at)
+    assert "<img src=x" not in drawn(at)
 
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_nonsense_in_a_link_is_named_and_replaced(name, language):
     at = open_page(name, lang=language, **NONSENSE)
-    assert "notice" in html(at)
+    assert "notice" in drawn(at)
     for key in ("model", "layer", "head", "token"):
         assert f"{key} = “💥-1e9”" in said(at)
     assert at.selectbox(key="model").value == "bundled"
@@ -82,7 +61,7 @@ def test_an_unknown_language_falls_back():
 
 def test_overview_shows_probabilities_of_the_whole_vocabulary():
     at = open_page("overview", prompt="In the beginning God created the")
-    shares = [float(share) for share in re.findall(r'class="value">([\d.]+) %', html(at))]
+    shares = [float(share) for share in re.findall(r'class="value">([\d.]+) %', drawn(at))]
     assert len(shares) == 8
     assert shares == sorted(shares, reverse=True)
     total = re.search(r"make up ([\d.]+) %. The other 50,249 tokens share ([\d.]+) %", said(at))

@@ -13,7 +13,7 @@ def test_text_is_escaped_everywhere(text):
         html.esc(text),
         html.para(text),
         html.chip(text, 0, text, title=text),
-        html.matrix([[1.0]], [text], limit=1.0, caption=text, columns=[text]),
+        html.small_matrix([[1.0]], [text], limit=1.0, caption=text, columns=[text]),
         html.image("data:x", text),
     ):
         assert "<b>" not in made
@@ -44,7 +44,7 @@ def test_percentages_never_hide_a_small_share(share, written):
 
 
 def test_masked_cells_say_so():
-    made = html.matrix([[1.0, -math.inf]], ["a"], limit=1.0, caption="scores")
+    made = html.small_matrix([[1.0, -math.inf]], ["a"], limit=1.0, caption="scores")
     assert 'class="masked">−∞<' in made
 
 
@@ -56,3 +56,18 @@ def test_tokens_show_their_spaces_and_are_not_endless():
 def test_legend_of_a_root_scale_names_the_middles():
     assert "1.25" in html.signed_legend(html.Root(5.0), "")
     assert "1.25" not in html.signed_legend(5.0, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.0, "0"), (5.54e-17, "5.5·10⁻¹⁷"), (-5.96e-8, "−6.0·10⁻⁸"), (0.25, "0.2500")],
+)
+def test_a_difference_is_0_only_if_there_is_none(value, written):
+    assert html.tiny(value) == written
+
+
+def test_one_of_several_picks_is_marked():
+    drawn = html.picks("<a>", [("<b>", False, {"href": "?x=1"}), ("c", True, {"href": "?x=2"})])
+    assert "&lt;a&gt;" in drawn and "&lt;b&gt;" in drawn
+    assert drawn.count("<a ") == 2 and drawn.count('aria-current="true"') == 1
+    assert '<a class="pick here" aria-current="true" href="?x=2">c</a>' in drawn

@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.graph import Ref
 from core.view.board import board, image, numbers
-from core.view.cut import cut, digits_for, limit_of, pooled
+from core.view.cut import cut, digits_for, limit_of
+from core.view.figures import pooled
 from core.view.look import Look
 from core.view.matrix import corner_of
 from core.view.texts import speaker

@@ -7,7 +7,7 @@ import pytest
 
 import core
 from core.view.look import Look
-from core.view.stripes import FEW, Row, bars, columns_by_part, share_text, square, stack, tiny
+from core.view.stripes import FEW, Row, bars, columns_by_part, share_text, square, stack
 from core.view.texts import speaker
 
 
@@ -62,14 +62,6 @@ def test_square_hatches_what_is_hidden_and_crosses_out_what_is_gone(look):
 def test_square_of_many_is_a_picture(look):
     drawn = square(look, np.eye(3), "A", most=2)
     assert 'alt="A"' in drawn and "<table" not in drawn
-
-
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [(0.0, "0"), (5.54e-17, "5.5·10⁻¹⁷"), (-5.96e-8, "−6.0·10⁻⁸"), (0.25, "0.2500")],
-)
-def test_tiny(value, written):
-    assert tiny(value) == written
 
 
 @pytest.mark.parametrize(

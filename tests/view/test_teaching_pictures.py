@@ -10,29 +10,12 @@ import core
 from core.view import embedding_pictures, position_kinds, position_pictures, qkv_pictures, sketch
 from core.view.look import Look
 from core.view.texts import speaker
-
-
-class NoState:
-    """Stands in for a session where nothing was chosen."""
-
-    def text(self, key, default):
-        return default
-
-    def link(self, **changes):
-        return {"href": "?"}
+from tests.support.still import Still
 
 
 def look(preset="block", token=2, head=0, language="en", ids=(0, 1, 2)):
     trace = core.load("worked-example", preset=preset, device="cpu").trace(list(ids))
-    return Look(speaker(language), trace, NoState(), 0, head, token)
-
-
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [(0, "0"), (0.05, "0.050"), (0.25, "0.250"), (6e-8, "6 · 10⁻⁸"), (2, "2.000")],
-)
-def test_difference_is_0_only_if_there_is_none(value, written):
-    assert sketch.tiny(value) == written
+    return Look(speaker(language), trace, Still(), 0, head, token)
 
 
 @pytest.mark.parametrize(

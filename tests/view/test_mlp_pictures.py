@@ -8,24 +8,11 @@ import pytest
 import torch
 
 from core.models.catalogue import load
-from core.view import mlp_curve, mlp_more, mlp_page, vector
+from core.view import mlp_curve, mlp_experiments, mlp_pictures, vector
 from core.view.look import Look
-from core.view.state import State
 from core.view.texts import LANGUAGES, speaker
 from tests.support.random_models import IDS, random_model
-
-
-class Still(State):
-    """The state of a page on which nobody has chosen anything."""
-
-    def __init__(self):
-        self.defaults = {}
-
-    def text(self, key, default):
-        return default
-
-    def index(self, key, size, default):
-        return default
+from tests.support.still import Still
 
 
 def look_at(model, prompt=None, token=-1, language="en"):
@@ -40,7 +27,7 @@ def look():
 
 def test_each_number_of_the_hourglass_opens_itself(look):
     links = re.findall(
-        r'<a .*?data-set="open=([^"&]*)&amp;at=glass"[^>]*>(.*?)</a>', mlp_page.glass(look)
+        r'<a .*?data-set="open=([^"&]*)&amp;at=glass"[^>]*>(.*?)</a>', mlp_pictures.glass(look)
     )
     for target, text in links:
         name, index = html.unescape(target).replace("%7E", "~").split("~")
@@ -50,18 +37,18 @@ def test_each_number_of_the_hourglass_opens_itself(look):
 
 
 def test_hourglass_is_as_wide_as_its_vectors(look):
-    widths = re.findall(r'class="line" style="width:([\d.]+)%', mlp_page.glass(look))
+    widths = re.findall(r'class="line" style="width:([\d.]+)%', mlp_pictures.glass(look))
     assert list(map(float, widths)) == [50, 100, 100, 50]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_gated_mlp_has_its_own_levels(language):
     look = look_at(random_model("llama", torch.float64), IDS, language=language)
-    names = [name.rpartition(".")[2] for name in mlp_page.steps(look)]
+    names = [name.rpartition(".")[2] for name in mlp_pictures.steps(look)]
     assert names == ["out", "gate", "up", "act", "product", "out"]
-    made = mlp_page.glass(look) + mlp_more.memory(look) + mlp_page.sizes(look)
+    made = mlp_pictures.glass(look) + mlp_experiments.memory(look) + mlp_pictures.sizes(look)
     assert "W_gate" in made and "{" not in made
-    assert len(mlp_more.cuts(look)) == 4  # gate, up, act, product of the busiest neurons
+    assert len(mlp_experiments.cuts(look)) == 4  # gate, up, act, product of the busiest neurons
 
 
 def test_long_row_is_a_picture_that_opens_its_largest_number():
@@ -80,7 +67,7 @@ def test_signed_numbers(value, written):
 
 
 def test_dots_lie_on_the_models_curve(look):
-    z = mlp_page.values_before_curve(look)
+    z = mlp_pictures.values_before_curve(look)
     figure = mlp_curve.figure(look.t, "gelu_tanh", z, 2, "x")
     above, below = (trace for trace in figure.data if trace.mode == "markers")
     assert above.x == pytest.approx(np.float32(z))
@@ -114,6 +101,6 @@ def test_silenced_neurons_are_counted(look):
 
 def test_blanked_token_is_never_the_one_looked_at():
     model = load("worked-example", preset="block")
-    assert mlp_more.other_token(look_at(model, token=0)) == 1
-    assert mlp_more.other_token(look_at(model, token=2)) == 1
-    assert mlp_more.other_token(look_at(model, "나는", token=0)) is None
+    assert mlp_experiments.other_token(look_at(model, token=0)) == 1
+    assert mlp_experiments.other_token(look_at(model, token=2)) == 1
+    assert mlp_experiments.other_token(look_at(model, "나는", token=0)) is None

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from core.analysis import residual
 from core.models.model import PromptTrace
 from core.view.figures import share_colour, token_colour
-from core.view.html import div, esc, ink, percent, share_legend, shown, tag
+from core.view.html import bar, div, esc, ink, percent, share_legend, shown, tag
 from core.view.look import Look
 
 MOST = 32  # tokens up to which every one has its row
@@ -25,9 +25,13 @@ def rows(look: Look) -> list[int | range]:
     return list(range(n)) if n <= MOST else look.rows
 
 
+def _positions(look: Look) -> tuple[int, ...]:
+    return tuple(row for row in rows(look) if not isinstance(row, range))
+
+
 def readings(look: Look) -> list[residual.Reading]:
     """What the lens sees; computed once for a trace."""
-    positions = tuple(row for row in rows(look) if not isinstance(row, range))
+    positions = _positions(look)
     known = _known.setdefault(look.trace, {})
     if positions not in known:
         known[positions] = residual.lens_readings(look.trace, positions)
@@ -90,7 +94,7 @@ def _cell(
     link = tag(
         "a",
         word,
-        tag("small", percent(prob)),
+        tag("small", esc(percent(prob))),
         aria_current="true" if here else None,
         **look.state.link(token=place[0], **{KEY: place[1]}),
     )
@@ -102,13 +106,13 @@ def top(look: Look, step: str) -> str:
     found = residual.lens_top(look.trace, step, look.token, TOP)
     items = []
     for candidate in found:
-        bar = tag("span", tag("i", style=f"width:{candidate.prob / found[0].prob:.2%}"), cls="bar")
+        length = bar(candidate.prob / found[0].prob)
         word = tag("code", esc(shown(candidate.text, 14)))
-        value = tag("span", percent(candidate.prob), cls="value")
-        items.append(tag("li", tag("span", word, bar, value, cls="row")))
+        value = tag("span", esc(percent(candidate.prob)), cls="value")
+        items.append(tag("li", tag("span", word, length, value, cls="row")))
     return tag("ol", *items, cls="bars narrow")
 
 
 def error(look: Look) -> float:
     """How far the last column is from the model's own logits, at the rows that are shown."""
-    return residual.lens_error(look.trace, [r for r in rows(look) if not isinstance(r, range)])
+    return residual.lens_error(look.trace, _positions(look))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.analysis.residual import Stage
 from core.view import vector
 from core.view.cut import Cut, cut
-from core.view.html import chip, div, esc, number, signed_legend, tag
+from core.view.html import bar, div, esc, number, signed_legend, tag
 from core.view.look import Look
 
 NUMBERS = 12  # of a wide row, those that are shown in numbers
@@ -83,8 +83,8 @@ def lengths(look: Look, stages: Sequence[Stage]) -> str:
 
 
 def _bar(value: float, longest: float, cls: str) -> str:
-    fill = tag("i", style=f"width:{100 * value / longest:.1f}%")
-    return tag("td", div("length", tag("span", fill, cls=f"bar {cls}"), tag("span", number(value))))
+    length = bar(value / longest, f"bar {cls}")
+    return tag("td", div("length", length, tag("span", number(value))))
 
 
 def largest(look: Look, stages: Sequence[Stage]) -> dict[str, str]:
@@ -110,11 +110,6 @@ def cuts(look: Look, stages: Sequence[Stage]) -> list[Cut]:
     titles = {name: look.t(f"steps.{look.trace.step(name).role}.title") for name in names}
     index = ([look.token], columns)
     return [cut(look.trace, name, index, title=titles[name], picks=False) for name in names]
-
-
-def token(look: Look) -> str:
-    """The token that is followed, in its colour."""
-    return chip(look.trace.tokens[look.token], look.token, look.token)
 
 
 def adds(look: Look) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.models.model import Candidate
-from core.view.html import div, esc, numbered, para, percent, shown, tag
+from core.view.html import bar, div, esc, numbered, para, percent, shown, tag
 from core.view.look import Look
 
 MOST = 8
@@ -50,8 +50,8 @@ def _whole(share: float, says: str) -> str:
 
 def _row(look: Look, candidate: Candidate, top: float) -> str:
     seen, value = shown(candidate.text, 14), percent(candidate.prob)
-    bar = tag("span", tag("i", style=f"width:{candidate.prob / top:.2%}"), cls="bar")
-    inner = tag("code", esc(seen)) + bar + tag("span", value, cls="value")
+    length, share = bar(candidate.prob / top), tag("span", esc(value), cls="value")
+    inner = tag("code", esc(seen)) + length + share
     says = look.t("overview.next.add", token=seen, share=value)
     if "⟨" in candidate.text:  # only part of a character: no text that could be added
         return tag("li", tag("span", inner, cls="row"))

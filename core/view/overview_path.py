@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 
 from core.graph import Step
-from core.view.html import chip, div, esc, numbered, para, shown, tag
+from core.view.elements import generic
+from core.view.html import chip, div, esc, numbered, para, picks, shown, tag
 from core.view.look import Look
-from core.view.pictures import STREAM, generic, own_row, picture
+from core.view.step_pictures import STREAM, own_row, picture
 from core.view.step_words import gives_key, step_key
 
 # Where each step belongs on the path strip, by the beginning of its role.
@@ -176,15 +177,7 @@ def block_links(look: Look) -> str:
         return ""
     links = []
     for layer in range(look.n_layers):
-        here = layer == look.layer
-        links.append(
-            tag(
-                "a",
-                esc(str(layer)),
-                cls="pick here" if here else "pick",
-                aria_label=look.t("path.block_number", i=str(layer)),
-                aria_current="true" if here else None,
-                **look.state.link(layer=layer),
-            )
-        )
-    return div("picks", tag("span", esc(look.t("path.block"))), *links)
+        name = look.t("path.block_number", i=str(layer))
+        link = look.state.link(layer=layer) | {"aria_label": name}
+        links.append((str(layer), layer == look.layer, link))
+    return picks(look.t("path.block"), links)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 
 import numpy as np
 
 from core.analysis import attention
 from core.models.config import Config
+from core.models.published import GPT2, GPT3
 from core.view import matrix
 from core.view.cut import Cut
 from core.view.figures import nice_limit
-from core.view.html import div, esc, para, tag
+from core.view.html import div, esc, para, tag, tiny
 from core.view.look import Look
-from core.view.scores_page import lines
+from core.view.scores_pictures import lines
 from core.view.stripes import (
     FEW_TOKENS,
     WIDE,
@@ -25,32 +25,13 @@ from core.view.stripes import (
     plain,
     share_text,
     stack,
-    tiny,
 )
 
 HEAD_COLOURS = ("#1b8a99", "#c4424f", "#7d5a94", "#4f8a68", "#b98319", "#4a5266")
 
 
-@dataclass(frozen=True)
-class Shape:
-    """Heads and widths of a model: ours, or one whose numbers are published."""
-
-    name: str
-    n_heads: int
-    d_head: int
-    d_model: int
-
-
-PUBLISHED = (Shape("GPT-2", 12, 64, 768), Shape("GPT-3", 96, 128, 12288))
-
-
 def step(look: Look, name: str) -> str:
     return f"blocks.{look.layer}.attn.{name}"
-
-
-def kv_head(look: Look) -> int:
-    """Whose keys and values this head uses; several heads may share them."""
-    return look.head * look.trace.model.config.n_kv_heads // look.n_heads
 
 
 def head_parts(look: Look) -> list[Part]:
@@ -65,7 +46,7 @@ def weighted_sum(look: Look) -> str:
     """The values of the tokens, each faded to its share, and their sum."""
     t, name = look.t, look.t("heads.sum.value")
     given = attention.contributions(look.trace, look.layer, look.head, look.token).cpu().numpy()
-    values = look.values(step(look, "v"))[kv_head(look)]
+    values = look.values(step(look, "v"))[look.kv_head]
     shares = look.values(step(look, "weights"))[look.head, look.token]
     masked = look.values(step(look, "scores_masked"))[look.head, look.token]
     rows = []
@@ -91,7 +72,7 @@ def weighted_sum(look: Look) -> str:
 
 def product(look: Look) -> list[Cut]:
     """A·V = Z for this head; of a long text only Z, whose numbers lead to the others."""
-    here, group = (look.head, None, None), (kv_head(look), None, None)
+    here, group = (look.head, None, None), (look.kv_head, None, None)
     parts = (("weights", here), ("v", group), ("heads", here))
     cuts = [
         matrix.cut(look.trace, step(look, name), index, title=look.t(f"heads.product.{name}"))
@@ -168,18 +149,14 @@ def both_ways() -> str:
 def shapes(look: Look) -> str:
     """Heads times width against the width of the stream: here, and in models that are known."""
     t, config = look.t, look.trace.model.config
-    models = (_own(t("heads.shape.here"), config), *PUBLISHED)
+    models = {t("heads.shape.here"): config, "GPT-2": GPT2, "GPT-3": GPT3}
     head = ("model", "heads", "d_head", "product", "d_model", "W_O", "square")
     top = tag("tr", *(tag("th", esc(t(f"heads.shape.{key}")), scope="col") for key in head))
-    rows = (_shape_row(look, one, i == 0) for i, one in enumerate(models))
+    rows = (_shape_row(look, name, one, one is config) for name, one in models.items())
     return div("scroll", tag("table", top, *rows, cls="plain shapes"))
 
 
-def _own(name: str, config: Config) -> Shape:
-    return Shape(name, config.n_heads, config.d_head, config.d_model)
-
-
-def _shape_row(look: Look, one: Shape, here: bool) -> str:
+def _shape_row(look: Look, name: str, one: Config, here: bool) -> str:
     joined = one.n_heads * one.d_head
     square = look.t("heads.shape.yes" if joined == one.d_model else "heads.shape.no")
     cells = (
@@ -191,8 +168,15 @@ def _shape_row(look: Look, one: Shape, here: bool) -> str:
         square,
     )
     row = (tag("td", esc(cell)) for cell in cells)
-    return tag("tr", tag("th", esc(one.name), scope="row"), *row, cls="here" if here else None)
+    return tag("tr", tag("th", esc(name), scope="row"), *row, cls="here" if here else None)
 
 
-def token_here(look: Look) -> str:
-    return plain(look, look.token)
+def words(look: Look) -> dict[str, object]:
+    """What the texts say about where we look."""
+    config = look.trace.model.config
+    return {
+        "token": plain(look, look.token),
+        "n": look.n_heads,
+        "joined": config.n_heads * config.d_head,
+        "d_model": config.d_model,
+    }

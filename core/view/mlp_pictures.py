@@ -7,13 +7,13 @@ from itertools import pairwise
 from core.analysis import mlp
 from core.models.config import Config
 from core.models.gpt import CURVES
+from core.models.published import GPT3
 from core.view import vector
 from core.view.cut import limit_of
 from core.view.html import div, esc, para, signed_legend, tag
 from core.view.look import Look
 
 NARROWEST = 22  # per cent of the picture's width, so that a short vector can still be read
-GPT3 = Config(n_layers=96, n_heads=96, d_model=12288, n_vocab=50257, n_ctx=2048)
 
 
 def steps(look: Look) -> list[str]:

@@ -38,8 +38,13 @@ def added(look: Look, part: str) -> str:
     return stack([*rows, total])
 
 
+def step(look: Look, part: str) -> str:
+    """The step in which what a part found is added to the stream."""
+    return f"blocks.{look.layer}.{PLACES[part]}"
+
+
 def _sum(look: Look, part: str) -> tuple[str, tuple[str, ...]]:
-    name = f"blocks.{look.layer}.{PLACES[part]}"
+    name = step(look, part)
     return name, look.trace.step(name).inputs
 
 

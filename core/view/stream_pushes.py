@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from core.analysis import residual
 from core.models.model import Candidate
-from core.view.html import div, esc, shown, tag
+from core.view import elements
+from core.view.html import div, esc, picks, shown, tag
 from core.view.look import Look
 from core.view.vector import signed
 
@@ -51,8 +52,8 @@ def pushes(look: Look, one: Candidate, other: Candidate | None) -> Pushes:
     parts, blocks = [], [0.0] * look.n_layers
     for push, value in zip(found.pushes, values, strict=True):
         kinds[_kind(push.step)] += value
-        if push.step.startswith("blocks."):
-            blocks[int(push.step.split(".")[1])] += value
+        if (block := elements.block(push.step)) is not None:
+            blocks[block] += value
         parts.append((_name(look, push.step), value))
     if constant:
         parts.append((look.t("stream.part.constant"), constant))
@@ -132,18 +133,8 @@ def choice(look: Look, found: Sequence[Candidate], rank: int, here: int | None) 
         for i, candidate in enumerate(found)
         if i != rank
     ]
-    links = [tag("span", esc(look.t("stream.pushes.against")))]
-    for value, text, is_here in options:
-        links.append(
-            tag(
-                "a",
-                esc(text),
-                cls="pick here" if is_here else "pick",
-                aria_current="true" if is_here else None,
-                **look.state.link(**{AGAINST: value}),
-            )
-        )
-    return div("picks", *links)
+    links = ((text, on, look.state.link(**{AGAINST: value})) for value, text, on in options)
+    return picks(look.t("stream.pushes.against"), links)
 
 
 def times(one: Candidate, other: Candidate) -> str:

@@ -6,28 +6,20 @@ import numpy as np
 import pytest
 
 from core.models.catalogue import load
-from core.view import merging
-from core.view.belt import LINE, belt, folded
+from core.view import tokens_pictures
 from core.view.look import Look, shortened
-from core.view.path import group_of, path, stop_of
-from core.view.state import State
+from core.view.overview_belt import LINE, belt, folded
+from core.view.overview_path import group_of, path, stop_of
 from core.view.step_words import step_key
 from core.view.strip import STOPS
 from core.view.texts import LANGUAGES, speaker, text
-
-PRESETS = ("part-1", "part-2", "part-3", "part-4", "part-4-mlp", "part-5", "part-6", "block")
-
-
-class NoState(State):
-    """Links of a page that is not drawn in a session."""
-
-    def __init__(self):
-        self.defaults = {}
+from tests.support.still import Still
+from tests.support.subjects import PRESETS
 
 
 def look_at(model, prompt=None, layer=0, head=0, token=0, language="en"):
     trace = model.trace(prompt or model.default_prompt)
-    return Look(speaker(language), trace, NoState(), layer, head, token)
+    return Look(speaker(language), trace, Still(), layer, head, token)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -125,9 +117,11 @@ def test_every_step_of_every_kind_of_model_has_texts(settings):
 def test_merges_are_shown_one_by_one():
     tokenizer = load("bundled").tokenizer
     [piece] = tokenizer.explain("created")
-    merged, part = merging.first_merges(tokenizer, piece)
+    merged, part = tokens_pictures.first_merges(tokenizer, piece)
     assert part == len("created")
-    rows = [merging.merge_rows(speaker("en"), merged, n) for n in range(len(merged.merges) + 1)]
+    rows = [
+        tokens_pictures.merge_rows(speaker("en"), merged, n) for n in range(len(merged.merges) + 1)
+    ]
     assert rows[0].count("<li") == 1 and "7 parts so far" in rows[0]
     assert rows[-1].count("<li") == len(merged.merges) + 1
     assert "No pair is left to join" in rows[-1]
@@ -136,14 +130,14 @@ def test_merges_are_shown_one_by_one():
 def test_endless_pieces_are_followed_at_their_beginning_only():
     tokenizer = load("bundled").tokenizer
     [piece] = tokenizer.explain("ㅋ" * 10_000)
-    merged, part = merging.first_merges(tokenizer, piece)
-    assert part == merging.MOST_CHARACTERS_MERGED
+    merged, part = tokens_pictures.first_merges(tokenizer, piece)
+    assert part == tokens_pictures.MOST_CHARACTERS_MERGED
     assert len(merged.data) == 3 * part
 
 
 def test_characters_split_over_tokens_are_named():
     tokenizer = load("bundled").tokenizer
-    made = merging.split_characters(speaker("en"), tokenizer, tokenizer.encode("a한b"))
+    made = tokens_pictures.split_characters(speaker("en"), tokenizer, tokenizer.encode("a한b"))
     assert ">한<" in made and "ED 95 9C" in made and "one character" in made
-    none = merging.split_characters(speaker("en"), tokenizer, tokenizer.encode("abc"))
+    none = tokens_pictures.split_characters(speaker("en"), tokenizer, tokenizer.encode("abc"))
     assert "within a single token" in none

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 from torch import Tensor
 
 from core.analysis import norm
 from core.view import matrix
 from core.view.cut import Cut
 from core.view.figures import nice_limit
-from core.view.html import div, esc, number, tag
+from core.view.html import div, esc, number, picks, tag, tiny
 from core.view.look import Look
-from core.view.state import State
-from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, tiny, token
+from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, token
 
 NORM = "norm"  # in the address: which norm is looked at
 
@@ -24,24 +22,25 @@ def norms(look: Look) -> list[str]:
     return [place for place in places if f"{place}.normed" in look.trace]
 
 
-def choose(look: Look, state: State) -> str:
-    """Which norm to look at, from links in the page and in the address."""
+def chosen(look: Look) -> str:
+    """The norm that is looked at."""
+    places = {_short(place): place for place in norms(look)}
+    usual = "ln_2" if "ln_2" in places else next(iter(places))
+    return places[look.state.choice(NORM, list(places), usual)]
+
+
+def choice(look: Look, here: str) -> str:
+    """The norms as links, one of them chosen; empty if there is no other."""
     places = norms(look)
-    short = [place.rpartition(".")[2] for place in places]
-    chosen = state.choice(NORM, short, "ln_2" if "ln_2" in short else short[0])
-    links = (
-        tag(
-            "a",
-            esc(look.t(f"norm.which.{name}")),
-            cls="pick here" if name == chosen else "pick",
-            aria_current="true" if name == chosen else None,
-            **state.link(norm=name),
-        )
-        for name in short
+    options = (
+        (look.t(f"norm.which.{_short(place)}"), place == here, look.state.link(norm=_short(place)))
+        for place in places
     )
-    if len(short) > 1:
-        st.html(div("picks", tag("span", esc(look.t("norm.which.label"))), *links))
-    return places[short.index(chosen)]
+    return picks(look.t("norm.which.label"), options) if len(places) > 1 else ""
+
+
+def _short(place: str) -> str:
+    return place.rpartition(".")[2]
 
 
 def source(look: Look, place: str) -> str:

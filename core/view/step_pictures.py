@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.view.elements import generic
 from core.view.figures import (
     colour_picture,
     nice_limit,
@@ -16,13 +17,13 @@ from core.view.html import (
     div,
     esc,
     image,
-    matrix,
     number,
     para,
     percent,
     share_legend,
     shown,
     signed_legend,
+    small_matrix,
     tag,
 )
 from core.view.look import Look
@@ -77,7 +78,7 @@ def _written(
     digits: int,
 ) -> str:
     """A matrix with its numbers in the cells."""
-    return matrix(
+    return small_matrix(
         values.tolist(),
         look.trace.tokens,
         limit=limit,
@@ -98,12 +99,6 @@ def alt(look: Look, name: str, values: np.ndarray) -> str:
     )
 
 
-def generic(role: str) -> str:
-    """The role as the texts have it: the three norms share theirs."""
-    place, _, part = role.partition(".")
-    return f"norm.{part}" if place in ("ln_1", "ln_2", "ln_f") else role
-
-
 def own_row(look: Look, name: str) -> np.ndarray | None:
     """The selected token's row of a step, for writing its first numbers out."""
     axes = look.trace.step(name).axes
@@ -119,7 +114,7 @@ def _two_dimensional(look: Look, name: str) -> tuple[np.ndarray, list[str]]:
     if axes[0] == "head":
         values = values[look.head]
     elif axes[0] == "kv_head":
-        values = values[look.head * len(values) // look.n_heads]
+        values = values[look.kv_head]
     if values.ndim == 1:
         values = values[:, None]
     labels = look.trace.tokens if axes[-1] == "key" else []
@@ -156,7 +151,7 @@ def _chips(look: Look) -> str:
     chips = []
     for row in look.rows:
         if isinstance(row, range):
-            chips.append(tag("span", esc(look.t("overview.belt.more", n=len(row))), cls="more"))
+            chips.append(look.left_out(len(row)))
         else:
             chips.append(chip(look.trace.tokens[row], row, look.trace.ids[row]))
     return div("chips", *chips)

@@ -6,7 +6,7 @@ import re
 
 import streamlit as st
 
-from core.view import opened
+from core.view.component import component
 from core.view.state import State
 from core.view.texts import Text
 
@@ -34,7 +34,7 @@ def plane(t: Text, state: State) -> None:
         state.say("link.unknown", what=PARAMETER, value=at[:40], used=DEFAULT)
         state.put(PARAMETER, DEFAULT)
         at = DEFAULT
-    _component()(key=KEY, data=content(t, at), on_at_change=_moved)
+    component("vectors", "vectors")(key=KEY, data=content(t, at), on_at_change=_moved)
 
 
 def content(t: Text, at: str) -> dict:
@@ -55,13 +55,3 @@ def _moved() -> None:
     at = st.session_state[KEY].get("at")
     if valid(at):
         st.session_state[PARAMETER] = at
-
-
-@st.cache_resource(show_spinner=False)
-def _component():
-    return st.components.v2.component(
-        "ripple_vectors",
-        html='<div class="vectors"></div>',
-        css=opened.asset("vectors.css"),
-        js=opened.asset("shared.js") + opened.asset("vectors.js"),
-    )

@@ -10,7 +10,19 @@ from core.models.model import Candidate
 from core.view import vector
 from core.view.cut import Cut, cut, limit_of
 from core.view.figures import nice_limit
-from core.view.html import chip, div, esc, number, para, percent, shown, signed_legend, tag
+from core.view.html import (
+    bar,
+    chip,
+    div,
+    esc,
+    number,
+    para,
+    percent,
+    picks,
+    shown,
+    signed_legend,
+    tag,
+)
 from core.view.look import Look
 
 TOP = 10  # candidates that are shown
@@ -20,8 +32,7 @@ RANK = "rank"  # the state: which of the candidates is looked at, 0 for the like
 
 def final_rows(look: Look) -> str:
     """The row as the last block leaves it, and after the final norm if there is one."""
-    names = [residual.stream_steps(look.trace)[-1]]
-    names += ["ln_f.out"] * ("ln_f.out" in look.trace)
+    names = final_steps(look)
     limit = limit_of(look.trace, *names)
     keys = ("stream", "normed")
     rows = (_named(look, key, name, limit) for key, name in zip(keys, names, strict=False))
@@ -30,8 +41,7 @@ def final_rows(look: Look) -> str:
 
 def final_steps(look: Look) -> list[str]:
     """The steps that `final_rows` shows."""
-    last = residual.stream_steps(look.trace)[-1]
-    return [last, *(name for name in ("ln_f.out",) if name in look.trace)]
+    return [residual.stream_steps(look.trace)[-1], *["ln_f.out"] * ("ln_f.out" in look.trace)]
 
 
 def _named(look: Look, key: str, name: str, limit: float) -> str:
@@ -73,20 +83,13 @@ def cuts(look: Look, found: list[Candidate]) -> list[Cut]:
     ]
 
 
-def choice(look: Look, found: list[Candidate], here: int, key: str = RANK) -> str:
+def choice(look: Look, found: list[Candidate], here: int) -> str:
     """The candidates as links, one of them chosen."""
-    links = [tag("span", esc(look.t("logits.choose")))]
-    for rank, candidate in enumerate(found):
-        links.append(
-            tag(
-                "a",
-                esc(shown(candidate.text, 14)),
-                cls="pick here" if rank == here else "pick",
-                aria_current="true" if rank == here else None,
-                **look.state.link(**{key: rank}),
-            )
-        )
-    return div("picks", *links)
+    options = (
+        (shown(candidate.text, 14), rank == here, look.state.link(**{RANK: rank}))
+        for rank, candidate in enumerate(found)
+    )
+    return picks(look.t("logits.choose"), options)
 
 
 def product(look: Look, candidate: Candidate) -> str:
@@ -128,9 +131,8 @@ def _bar(look: Look, candidate: Candidate, top: float) -> str:
         ref = Ref(name, (look.token, candidate.id))
         link = vector.opens(look, ref, value, "bars")
         pair.append(tag("a", esc(value), cls="opens", **link))
-    fill = tag("span", tag("i", style=f"width:{candidate.prob / top:.2%}"), cls="bar")
     word = tag("code", esc(shown(candidate.text, 14)))
-    return div("row", word, pair[0], div("prob", fill, pair[1]))
+    return div("row", word, pair[0], div("prob", bar(candidate.prob / top), pair[1]))
 
 
 def share(look: Look, found: list[Candidate]) -> str:

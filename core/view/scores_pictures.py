@@ -14,18 +14,9 @@ from core.analysis import attention
 from core.view import matrix
 from core.view.board import image
 from core.view.cut import Cut, limit_of
-from core.view.html import div, esc, number, para, percent, tag
+from core.view.html import div, esc, number, para, percent, tag, tiny
 from core.view.look import Look
-from core.view.state import State
-from core.view.stripes import (
-    FEW_TOKENS,
-    framed,
-    plain,
-    share_bar,
-    share_text,
-    tiny,
-    token,
-)
+from core.view.stripes import FEW_TOKENS, framed, plain, share_bar, share_text, token
 
 STEPS = ("scores", "scores_scaled", "scores_masked", "weights")
 WIDTHS = (3, 16, 64, 128, 512)
@@ -56,11 +47,11 @@ def four(look: Look) -> list[Cut]:
     ]
 
 
-def chosen(look: Look, state: State, cuts: list[Cut]) -> list[Cut]:
+def chosen(look: Look, cuts: list[Cut]) -> list[Cut]:
     """The matrices to read: all of a short text; of a long one that whose picture was clicked."""
     if len(look.trace) <= FEW_TOKENS:
         return cuts
-    step = state.choice("matrix", STEPS, STEPS[-1])
+    step = look.state.choice("matrix", STEPS, STEPS[-1])
     pictures = (
         tag(
             "a",
@@ -69,7 +60,7 @@ def chosen(look: Look, state: State, cuts: list[Cut]) -> list[Cut]:
             framed(look, image(cut), cut.title, len(look.trace)),
             cls="choice here" if name == step else "choice",
             aria_current="true" if name == step else None,
-            **state.link(matrix=name),
+            **look.state.link(matrix=name),
         )
         for name, cut in zip(STEPS, cuts, strict=True)
     )
@@ -86,7 +77,7 @@ def followed(look: Look) -> str:
     head = ("followed.token", "followed.raw", "followed.scaled", "followed.masked")
     titles = [t(f"scores.{key}", root=root if config.scaled else "1") for key in head]
     titles += [
-        f"exp(s − {number(steps.highest)})",
+        f"exp(s − {number(steps.highest)})".replace("− −", "+ "),
         t("scores.followed.share"),
     ]
     drawn = []

@@ -7,27 +7,11 @@ import torch
 
 from core.analysis.residual import journey
 from core.models.catalogue import load
-from core.view import lens, logits_page, pushes, stream_page
+from core.view import logits_lens, logits_pictures, stream_pictures, stream_pushes
 from core.view.look import Look
-from core.view.state import State
 from core.view.texts import speaker
 from tests.support.random_models import IDS, random_model
-
-
-class Still(State):
-    """The state of a page on which nobody has chosen anything."""
-
-    def __init__(self):
-        self.defaults = {}
-
-    def text(self, key, default):
-        return default
-
-    def index(self, key, size, default):
-        return default
-
-    def choice(self, key, options, default):
-        return default
+from tests.support.still import Still
 
 
 def look_at(model, prompt=None, token=-1):
@@ -45,10 +29,12 @@ def places(made):
 
 
 def test_each_bar_begins_where_the_one_before_ended(look):
-    found = pushes.pushes(look, look.trace.top(1)[0], None)
-    *bars, total = places(pushes.waterfall(look, found))
+    found = stream_pushes.pushes(look, look.trace.top(1)[0], None)
+    *bars, total = places(stream_pushes.waterfall(look, found))
     assert len(bars) == len(found.parts)
-    edge = next(float(x) for x in re.findall(r"--zero:([\d.]+)%", pushes.waterfall(look, found)))
+    edge = next(
+        float(x) for x in re.findall(r"--zero:([\d.]+)%", stream_pushes.waterfall(look, found))
+    )
     for (left, width), (_, value) in zip(bars, found.parts, strict=True):
         start, end = (left + width, left) if value < 0 else (left, left + width)
         assert start == pytest.approx(edge, abs=0.03)
@@ -57,7 +43,7 @@ def test_each_bar_begins_where_the_one_before_ended(look):
 
 
 def test_sums_by_kind_and_by_block_are_the_total(look):
-    found = pushes.pushes(look, look.trace.top(1)[0], None)
+    found = stream_pushes.pushes(look, look.trace.top(1)[0], None)
     assert sum(found.kinds.values()) == pytest.approx(found.total)
     assert sum(found.blocks) == pytest.approx(found.kinds["attn"] + found.kinds["mlp"])
     assert found.error < 1e-12
@@ -65,32 +51,32 @@ def test_sums_by_kind_and_by_block_are_the_total(look):
 
 def test_comparison_is_the_difference_of_two(look):
     one, other = look.trace.top(2)
-    found = pushes.pushes(look, one, other)
+    found = stream_pushes.pushes(look, one, other)
     assert found.total == pytest.approx(one.logit - other.logit)
     assert sum(value for _, value in found.parts) == pytest.approx(found.total)
 
 
 def test_halves_only_where_there_are_several_blocks(look):
-    found = pushes.pushes(look, look.trace.top(1)[0], None)
-    assert pushes.halves(look, found) == ""
+    found = stream_pushes.pushes(look, look.trace.top(1)[0], None)
+    assert stream_pushes.halves(look, found) == ""
 
 
 def test_lens_has_a_row_for_every_token_of_a_short_text(look):
-    assert lens.rows(look) == list(range(8))
-    assert lens.readings(look) is lens.readings(look)
-    made = lens.grid(look, 0)
+    assert logits_lens.rows(look) == list(range(8))
+    assert logits_lens.readings(look) is logits_lens.readings(look)
+    made = logits_lens.grid(look, 0)
     assert made.count("<tr") == 9 and made.count("<td") == 8 * 5
 
 
 def test_belt_has_three_rows_of_numbers_for_each_part():
     look = look_at(load("worked-example"))
-    made = stream_page.belt(look, journey(look.trace, 2))
+    made = stream_pictures.belt(look, journey(look.trace, 2))
     assert made.count('class="vec"') == 1 + 2 * 3
     assert made.count(">+<") == made.count(">=<") == 2
 
 
 def test_block_in_numbers_shows_the_same_columns_of_every_step(look):
-    cuts = stream_page.cuts(look, journey(look.trace, 7))
+    cuts = stream_pictures.cuts(look, journey(look.trace, 7))
     assert [cut.name.partition(".0.")[2] for cut in cuts] == [
         "resid_in", "attn.out", "resid_mid", "mlp.out", "resid_out",
     ]  # fmt: skip
@@ -100,16 +86,20 @@ def test_block_in_numbers_shows_the_same_columns_of_every_step(look):
 def test_largest_addition_is_told(look):
     stages = journey(look.trace, 7)
     longest = max(stages, key=lambda stage: stage.length_added)
-    told = stream_page.largest(look, stages)
+    told = stream_pictures.largest(look, stages)
     assert f"Block {longest.block}" in told["part"]
     assert float(told["length"]) == pytest.approx(longest.length_added, abs=0.005)
 
 
 def test_whole_product_is_shown_for_a_small_vocabulary():
     look = look_at(load("worked-example", preset="part-6"))
-    assert [cut.name for cut in logits_page.cuts(look, [])] == ["ln_f.out", "unembed.W_U", "logits"]
+    assert [cut.name for cut in logits_pictures.cuts(look, [])] == [
+        "ln_f.out",
+        "unembed.W_U",
+        "logits",
+    ]
 
 
 def test_tied_directions_are_turned_so_that_columns_are_tokens(look):
     small = look_at(random_model("gpt2", torch.float64), IDS)
-    assert logits_page.directions(small) == "embed.W_E"
+    assert logits_pictures.directions(small) == "embed.W_E"

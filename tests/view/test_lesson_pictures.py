@@ -9,12 +9,12 @@ import pytest
 
 import core
 from core.view import (
-    heads_page,
-    norm_page,
-    placement_page,
-    residual_page,
+    heads_pictures,
+    norm_pictures,
+    norm_placement,
+    norm_residual,
     scores_masks,
-    scores_page,
+    scores_pictures,
 )
 from core.view.look import Look
 from core.view.texts import speaker
@@ -29,21 +29,21 @@ def look_at(preset="block", token=2, head=0, language="en", prompt="", **setting
 
 
 def test_four_matrices_have_the_same_rows_and_columns():
-    cuts = scores_page.four(look_at())
-    assert [cut.name.rpartition(".")[2] for cut in cuts] == list(scores_page.STEPS)
+    cuts = scores_pictures.four(look_at())
+    assert [cut.name.rpartition(".")[2] for cut in cuts] == list(scores_pictures.STEPS)
     assert {cut.values.shape for cut in cuts} == {(3, 3)}
     assert cuts[1].note == "S / √2 = S / 1.41"
 
 
 def test_four_matrices_say_what_a_variant_leaves_out():
-    notes = [cut.note for cut in scores_page.four(look_at("part-2", scaled=False))]
+    notes = [cut.note for cut in scores_pictures.four(look_at("part-2", scaled=False))]
     assert notes[1:3] == ["S, not divided in this variant", "no mask in this variant"]
 
 
 def test_lines_show_every_token_of_a_short_text_once():
     look = look_at(token=1)
     shares, masked = np.array([0.4, 0.6, 0]), np.array([1.0, 2, -np.inf])
-    assert [at for at, _ in scores_page.lines(look, shares, masked)] == [[0], [1], [2]]
+    assert [at for at, _ in scores_pictures.lines(look, shares, masked)] == [[0], [1], [2]]
 
 
 def test_lines_put_what_is_small_and_what_is_later_together():
@@ -51,12 +51,12 @@ def test_lines_put_what_is_small_and_what_is_later_together():
     masked = np.r_[np.zeros(12), [-np.inf] * 2]
     shares = np.r_[np.arange(12) / 66, 0, 0]
     long = replace(look, trace=SimpleNamespace(tokens=["나는"] * 14))
-    found = [at for at, _ in scores_page.lines(long, shares, masked)]
+    found = [at for at, _ in scores_pictures.lines(long, shares, masked)]
     assert found == [[5], [6], [7], [8], [9], [10], [11], [0, 1, 2, 3, 4], [12, 13]]
 
 
 def test_gradients_are_written_as_they_are():
-    found = residual_page.depth()
+    found = norm_residual.depth()
     assert (found["fraction"], found["fraction_with"]) == (25, 6)
     assert found["product"] == "0.00001" and found["product_with"] == "1.61"
 
@@ -67,30 +67,30 @@ def test_gradients_are_written_as_they_are():
 )
 def test_every_kind_of_model_can_be_drawn(settings, language):
     look = look_at(language=language, head=1, **settings)
-    for draw in (scores_page.followed, scores_page.this_row, scores_masks.masks):
+    for draw in (scores_pictures.followed, scores_pictures.this_row, scores_masks.masks):
         assert "<table" in draw(look)
-    for draw in (heads_page.weighted_sum, heads_page.side_by_side, heads_page.mixed):
+    for draw in (heads_pictures.weighted_sum, heads_pictures.side_by_side, heads_pictures.mixed):
         assert "stack-row total" in draw(look)
-    assert heads_page.product(look) and heads_page.mixing(look)
-    assert "<table" in heads_page.one_projection(look) + heads_page.shapes(look)
-    for part in residual_page.additions(look):
-        assert residual_page.sums(look, part) and residual_page.added(look, part)
-    for place in norm_page.norms(look):
-        assert "stack-row total" in norm_page.step_by_step(look, place)
-        assert norm_page.boards(look, place) and norm_page.directions(look, place)
-        assert len(norm_page.steps(look, place)) >= 3
-        assert norm_page.facts(look, place)["n"] == 3
-    assert placement_page.has_both(look)
+    assert heads_pictures.product(look) and heads_pictures.mixing(look)
+    assert "<table" in heads_pictures.one_projection(look) + heads_pictures.shapes(look)
+    for part in norm_residual.additions(look):
+        assert norm_residual.sums(look, part) and norm_residual.added(look, part)
+    for place in norm_pictures.norms(look):
+        assert "stack-row total" in norm_pictures.step_by_step(look, place)
+        assert norm_pictures.boards(look, place) and norm_pictures.directions(look, place)
+        assert len(norm_pictures.steps(look, place)) >= 3
+        assert norm_pictures.facts(look, place)["n"] == 3
+    assert norm_placement.has_both(look)
 
 
 def test_rms_norm_takes_no_mean_off():
-    drawn = norm_page.step_by_step(look_at(norm="rms"), "blocks.0.ln_2")
+    drawn = norm_pictures.step_by_step(look_at(norm="rms"), "blocks.0.ln_2")
     assert "x²" in drawn and "μ" not in drawn
 
 
 def test_block_code_is_the_models_own():
-    assert placement_page.block_code().startswith("def block(")
-    assert "stream" in placement_page.block_code()
+    assert norm_placement.block_code().startswith("def block(")
+    assert "stream" in norm_placement.block_code()
 
 
 def test_text_of_a_person_is_escaped():
@@ -101,11 +101,11 @@ def test_text_of_a_person_is_escaped():
     drawn = "".join(
         draw(look)
         for draw in (
-            scores_page.followed,
+            scores_pictures.followed,
             scores_masks.masks,
-            heads_page.weighted_sum,
-            heads_page.side_by_side,
+            heads_pictures.weighted_sum,
+            heads_pictures.side_by_side,
         )
-    ) + norm_page.directions(look, "blocks.0.ln_2")
+    ) + norm_pictures.directions(look, "blocks.0.ln_2")
     assert not re.search(r"<b>&|<script>|<span><b></span>", drawn)
     assert "&lt;script&gt;" in drawn

@@ -11,19 +11,20 @@ from core.view import elements, vector
 from core.view.cut import Cut, cut, limit_of
 from core.view.figures import cell_colour, nice_limit, signed_picture
 from core.view.html import (
+    bar,
     chip,
     div,
     esc,
     image,
-    matrix,
     number,
     para,
     shown,
     signed_legend,
+    small_matrix,
     tag,
 )
 from core.view.look import Look
-from core.view.mlp_page import steps
+from core.view.mlp_pictures import steps
 
 BUSIEST = 12  # neurons that are shown of a wide MLP
 NEURONS = 5
@@ -63,7 +64,7 @@ def choose_other(look: Look, other: int) -> str:
     chips = [tag("span", esc(look.t("mlp.alone.choose")))]
     for row in look.rows:
         if isinstance(row, range):
-            chips.append(tag("span", esc(look.t("overview.belt.more", n=len(row))), cls="more"))
+            chips.append(look.left_out(len(row)))
         elif row != look.token:
             here = "tok here" if row == other else "tok"
             link = look.state.link(**{OTHER: row})
@@ -128,14 +129,13 @@ def _neuron(
     value = number(neuron.activation)
     opened = tag("a", esc(value), cls="opens", **vector.opens(look, ref, value, "memory"))
     title = tag("b", esc(t("mlp.memory.neuron", i=str(neuron.index))))
-    bar = tag("i", style=f"width:{100 * neuron.written / longest:.1f}%")
     length = tag("span", esc(number(neuron.written)), cls="value")
     facts = [
         div("fact", tag("span", esc(t("mlp.memory.fired"))), opened),
         div(
             "fact wide",
             tag("span", esc(t("mlp.memory.wrote"))),
-            tag("span", bar, cls="bar"),
+            bar(neuron.written / longest),
             length,
         ),
     ]
@@ -187,7 +187,7 @@ def one_matrix(look: Look, found: mlp.OneMatrix) -> str:
     says = t("mlp.one.matrix", n=n)
     if n <= vector.WRITTEN:
         labels = [str(i) for i in range(n)]
-        drawn = matrix(values.tolist(), labels, limit=limit, caption=says, columns=labels)
+        drawn = small_matrix(values.tolist(), labels, limit=limit, caption=says, columns=labels)
     else:
         drawn = image(signed_picture(values, limit), says, cls="square-picture")
     figure = tag("figure", tag("figcaption", tag("b", esc(says))), drawn, signed_legend(limit, ""))

@@ -1,0 +1,27 @@
+"""Our own components: what the browser runs, read from assets/ and registered once."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+
+@cache
+def asset(path: str) -> str:
+    """A script or stylesheet, by its path in assets/."""
+    return (ASSETS / path).read_text(encoding="utf-8")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def component(name: str, root: str):
+    """The component of assets/components/<name>.js; `root` is the class of the box it draws in."""
+    return st.components.v2.component(
+        f"ripple_{name}",
+        html=f'<div class="{root}"></div>',
+        css=asset(f"components/{name}.css"),
+        js=asset("components/shared.js") + asset(f"components/{name}.js"),
+    )
