@@ -10,6 +10,7 @@ import streamlit as st
 
 import core
 from core.models import catalogue
+from core.models.heap import keep_heap
 from core.models.model import Model, PromptTrace
 from core.models.tokenizer import WordTokenizer
 
@@ -41,6 +42,7 @@ def entries() -> dict[str, catalogue.ModelEntry]:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def load(key: str, preset: str) -> Model:
     """A model, loaded when first asked for."""
+    keep_heap()
     model = catalogue.load(key, preset=preset) if preset else catalogue.load(key)
     # Streamlit collects garbage after every rerun; torch's objects are no part of that any more.
     gc.collect()

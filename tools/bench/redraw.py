@@ -1,0 +1,135 @@
+"""How long a change takes to be on screen: `python -m tools.bench.redraw`, in Chromium.
+
+Starts the app on this machine, opens a prompt of 32 tokens with the bundled model, and measures
+from a click to the last change of the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMPT = (
+    "In the beginning God created the heavens and the earth. The earth was without form, and "
+    "darkness was on the face of the deep. And God said, Let there"
+)
+PAGES = ("tokens", "embedding", "position", "qkv", "scores", "heads", "norm", "mlp", "logits")
+ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+# Notes when anything on the page changed last.
+WATCH = """
+window.lastChange = performance.now();
+const changes = {subtree: true, childList: true, attributes: true, characterData: true};
+new MutationObserver(() => { window.lastChange = performance.now(); })
+    .observe(document.body, changes);
+"""
+QUIET_MS = 400
+
+
+@contextmanager
+def app(port: int) -> Iterator[str]:
+    """The app on a port of this machine, ended afterwards."""
+    address = f"http://127.0.0.1:{port}"
+    options = ["--server.port", str(port), "--server.address", "127.0.0.1"]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        wait_for(f"{address}/_stcore/health")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def wait_for(url: str, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            urllib.request.urlopen(url, timeout=2)
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise TimeoutError(f"{url} did not answer within {seconds} s")
+
+
+def settle(page: Page) -> float:
+    """Wait until nothing changes any more; return when the last change was, in ms."""
+    page.wait_for_function(
+        f"""() => performance.now() - window.lastChange > {QUIET_MS} && document.querySelector(
+        '[data-testid=stApp][data-test-script-state=notRunning]')""",
+        timeout=60_000,
+    )
+    return page.evaluate("window.lastChange")
+
+
+def click(page: Page, selector: str) -> float:
+    """Milliseconds from a click to the last change."""
+    start = page.evaluate(
+        "selector => { const t = performance.now(); document.querySelector(selector).click(); "
+        "return t; }",
+        selector,
+    )
+    page.wait_for_timeout(50)
+    return settle(page) - start
+
+
+def press(page: Page, slider: int, key: str) -> float:
+    """Milliseconds from a key on a sidebar slider to the last change."""
+    page.locator("[data-testid=stSidebar] input[type=range]").nth(slider).focus()
+    start = page.evaluate("performance.now()")
+    page.keyboard.press(key)
+    page.wait_for_timeout(50)
+    return settle(page) - start
+
+
+def measure(page: Page, rounds: int) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {"page": []}
+    for name in PAGES:
+        click(page, f'.strip a[data-page="{name}"]')  # the first visit computes
+    for _ in range(rounds):
+        for name in PAGES:
+            time_taken = click(page, f'.strip a[data-page="{name}"]')
+            found["page"].append(time_taken)
+            found.setdefault(f"page {name}", []).append(time_taken)
+    for name in PAGES[1:]:
+        click(page, f'.strip a[data-page="{name}"]')
+        for slider, what in enumerate(("block", "head", "token")):
+            # To and fro: at the end of a slider a key changes nothing.
+            keys = ("ArrowLeft", "ArrowRight") if what == "token" else ("ArrowRight", "ArrowLeft")
+            times = [press(page, slider, key) for _ in range(rounds) for key in keys]
+            found.setdefault(what, []).extend(times)
+            found[f"{what} on {name}"] = times
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.redraw", description=__doc__)
+    parser.add_argument("--port", type=int, default=8791)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with app(options.port) as address, sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=chromium, args=ARGS)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(f"{address}/?prompt={PROMPT.replace(' ', '+')}")
+        page.wait_for_selector(".strip", timeout=60_000)
+        page.evaluate(WATCH)
+        settle(page)
+        for what, times in measure(page, options.rounds).items():
+            middle = statistics.median(times)
+            print(f"{what:20} median {middle:5.0f} ms of {len(times)}, slowest {max(times):5.0f}")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
