@@ -43,11 +43,17 @@ def entries() -> dict[str, catalogue.ModelEntry]:
 def load(key: str, preset: str) -> Model:
     """A model, loaded when first asked for."""
     keep_heap()
-    model = catalogue.load(key, preset=preset) if preset else catalogue.load(key)
-    # Streamlit collects garbage after every rerun; torch's objects are no part of that any more.
+    return catalogue.load(key, preset=preset) if preset else catalogue.load(key)
+
+
+@st.cache_resource(show_spinner=False)
+def settle(page: str) -> None:
+    """Once per page, when all that it imports is there: take it out of the garbage collection.
+
+    Streamlit collects after every run, over some 230,000 objects of torch and plotly that stay.
+    """
     gc.collect()
     gc.freeze()
-    return model
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

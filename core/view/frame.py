@@ -63,6 +63,7 @@ def page(name: str) -> Iterator[View]:
     with top:
         _say(view, state.publish())
     _mount_script(name, st.session_state["lang"])
+    engine.settle(name)
 
 
 def _sidebar(t: Text, state: State, page: str) -> tuple[Model, str, Reading, Look]:
