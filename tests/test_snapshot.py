@@ -9,7 +9,6 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import core
-from core.models import bundled
 from core.models.model import Model
 from core.snapshot import SnapshotError
 from tests.support.close import assert_close, same_bits
@@ -317,10 +316,6 @@ def test_golden_file_notices_a_change():
     assert found.first.name == "blocks.0.mlp.hidden"
 
 
-needs_bundled = pytest.mark.skipif(not bundled.available(), reason="no bundled weights")
-
-
-@needs_bundled
 def test_the_bundled_model_equals_its_snapshot(tmp_path):
     model, name = core.load("bundled", device="cpu"), tmp_path / "x.safetensors"
     core.snapshot.save(model.trace("In the beginning"), name)
@@ -329,7 +324,6 @@ def test_the_bundled_model_equals_its_snapshot(tmp_path):
     assert len(found.steps) == len(model.graph.steps)
 
 
-@needs_bundled
 @pytest.mark.parametrize(
     "weight, index, first",
     [

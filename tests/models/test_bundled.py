@@ -15,8 +15,6 @@ from tests.support.explained import (
     random_explanations,
 )
 
-pytestmark = pytest.mark.skipif(not bundled.available(), reason="no bundled weights")
-
 END_OF_TEXT = 50256
 SHORT = "In the beginning"
 FILES = bundled.FOLDER
@@ -37,16 +35,12 @@ def model():
 
 @pytest.fixture(scope="module")
 def report():
-    if not (FILES / "report.json").is_file():
-        pytest.skip("there is no report.json beside the weights yet")
     return json.loads((FILES / "report.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
 def excerpts(model):
     """The token IDs of each held-out text."""
-    if not (FILES / "heldout.txt").is_file():
-        pytest.skip("there is no heldout.txt beside the weights yet")
     texts = (FILES / "heldout.txt").read_text(encoding="utf-8").strip().split("\n\n")
     return [model.tokenizer.encode(text) for text in texts]
 
