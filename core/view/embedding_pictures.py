@@ -10,6 +10,7 @@ import torch
 
 import core
 from core.analysis import embedding as analysis
+from core.graph import explain as exact
 from core.models.bpe import gpt2_tokenizer
 from core.models.model import Model, PromptTrace
 from core.models.published import GPT3
@@ -74,11 +75,11 @@ def written_product(look: Look, most: int = 7) -> str:
     terms = []
     for i in range(first, last):
         cls = "one" if i == own else "zero"
-        value = number(column[i], 3 if abs(column[i]) < 0.1 else 2)
+        value = exact.number(column[i])
         written = f"({value})" if column[i] < 0 else value
         terms.append(tag("span", esc(f"{1 if i == own else 0}·{written}"), cls=cls))
     parts = [*(["…"] if first else []), *terms, *(["…"] if last < len(column) else [])]
-    result = number(product(look.trace).product[look.token, 0].item(), 4).rstrip("0")
+    result = exact.number(product(look.trace).product[look.token, 0].item())
     return div("arithmetic", " + ".join(parts), tag("b", esc(f" = {result}")))
 
 

@@ -53,7 +53,7 @@ def target(stop: str) -> tuple[str, str]:
 def strip(t: Text, state: State, page: str) -> str:
     """The strip as a list of links that keep everything; `page` is where we are."""
     query = state.address()
-    home = _link(query, t("strip.overview"), OVERVIEW, "stop-text", page == OVERVIEW, "home")
+    home = _link(query, t("strip.overview"), OVERVIEW, "", page == OVERVIEW, "home")
     stops = [_stop(t, query, stop, page) for stop in STOPS]
     return tag("nav", home, tag("ol", *stops), cls="strip", aria_label=t("strip.label"))
 

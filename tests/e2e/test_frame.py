@@ -173,3 +173,17 @@ def test_nothing_is_wider_than_a_telephone(path, new_page, settled):
     settled(page)
     wide, room = page.evaluate(WIDTHS)
     assert wide <= room
+
+
+def test_overview_begins_at_its_top_and_a_laptop_shows_every_stop(new_page, settled):
+    page = new_page(viewport={"width": 1280, "height": 800})
+    page.goto("/tokens")
+    settled(page)
+    page.locator(".strip a.home").click()
+    page.wait_for_url(lambda url: "tokens" not in url)
+    settled(page)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+    assert page.evaluate(
+        "(() => { const s = document.querySelector('.strip'); "
+        "return s.scrollWidth <= s.clientWidth; })()"
+    )

@@ -28,3 +28,12 @@ def test_another_head_is_chosen_from_its_picture_and_dice_are_rolled(page, settl
     expect(page).to_have_url(re.compile("head=1"))
     page.get_by_role("link", name="Roll the dice again").click()
     expect(page).to_have_url(re.compile("head=1.*dropout_draw=2|dropout_draw=2.*head=1"))
+
+
+def test_the_colours_beside_a_long_matrix_are_as_high_as_it_is(page, settled):
+    page.goto("/scores?prompt=" + "the+cat+sat+on+a+mat+" * 8)
+    settled(page)
+    side, matrix = page.evaluate(
+        "['.side', '.pixels'].map(s => document.querySelector('.framed.square ' + s).clientHeight)"
+    )
+    assert abs(side - matrix) <= 4

@@ -60,7 +60,7 @@ def test_matrices_of_the_sentence():
 def test_token_in_the_link_is_the_one_looked_up():
     at = example(token=1)
     assert "밥을 has the ID 1." in said(at)
-    assert "0·0.20 + 1·0.80 + 0·0.40 + 0·0.50 + 0·0.10 + 0·0.90 = 0.8" in said(at)
+    assert "0·0.2 + 1·0.8 + 0·0.4 + 0·0.5 + 0·0.1 + 0·0.9 = 0.8" in said(at)
     labels = [row["text"] for row in components(at, "grid")[0]["panels"][0]["rows"]]
     assert [label for label in labels if label.startswith("▶")] == ["▶ 밥을 1"]
 
