@@ -18,10 +18,18 @@ def asset(path: str) -> str:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def component(name: str, root: str):
-    """The component of assets/components/<name>.js; `root` is the class of the box it draws in."""
+    """The component in assets/components/<name>; `root` is the class of the box it draws in."""
     return st.components.v2.component(
         f"ripple_{name}",
         html=f'<div class="{root}"></div>',
         css=asset(f"components/{name}.css"),
-        js=asset("components/shared.js") + asset(f"components/{name}.js"),
+        js=_scripts(name),
     )
+
+
+def _scripts(name: str) -> str:
+    """One module for the browser: what all share, then <name>.js or every script in <name>/."""
+    folder = ASSETS / "components" / name
+    own = sorted(folder.glob("*.js")) if folder.is_dir() else [folder.with_suffix(".js")]
+    paths = [f"components/{path.relative_to(folder.parent).as_posix()}" for path in own]
+    return "".join(map(asset, ["components/shared.js", *paths]))

@@ -22,6 +22,8 @@ from core.view.texts import LANGUAGES, Text, speaker
 GO, ARRIVAL, TOKENS_BEFORE = "_go", "_arrival", "_tokens_before"
 SCRIPT = "page_script"
 LONGEST_LIST = 8
+# Style sheets in assets/css, in the order in which later ones may refine earlier ones.
+SHEETS = ("frame", "overview", "tokens", "lesson", "embedding", "mlp", "logits", "stream")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def page(name: str) -> Iterator[View]:
     state = State()
     t = speaker(state.choice("lang", list(LANGUAGES), _language_of_browser()))
     st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
-    st.html(f"<style>{asset('css/ripple.css')}</style>")
+    st.html(f"<style>{''.join(asset(f'css/{sheet}.css') for sheet in SHEETS)}</style>")
     with st.sidebar:
         model, prompt, reading, look = _sidebar(t, state, name)
     st.html(strip(t, state, name))

@@ -23,7 +23,7 @@ from core.view.look import Look
 from core.view.step_words import block_key
 from core.view.strip import page_link
 
-ROW, GAP = 48, 8  # pixels; assets/css/ripple.css has the same
+ROW, GAP = 48, 8  # pixels; assets/css/overview.css has the same
 FEW = 4  # values of a vector that are written out instead of drawn as stripes
 LINE = 32  # values in one line of a cell's picture
 FAINTEST = 0.02  # attention below this draws no line

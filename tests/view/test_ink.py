@@ -8,7 +8,7 @@ import pytest
 from core.view.figures import NEGATIVE, POSITIVE, SHARE
 from core.view.html import ink
 
-CSS = (Path(__file__).resolve().parents[2] / "assets/css/ripple.css").read_text(encoding="utf-8")
+CSS = (Path(__file__).resolve().parents[2] / "assets/css/overview.css").read_text(encoding="utf-8")
 PAGES = {"light": ("#ffffff", "#1c2430"), "dark": ("#12181f", "#e8edf3")}
 
 
