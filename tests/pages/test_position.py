@@ -7,25 +7,14 @@ import pytest
 import core
 from core.view import engine
 from tests.support.app import components, drawn, open_page, panels, rows, said
-from tests.support.subjects import PRESETS
 
 
 def example(preset="part-2", **query):
     return open_page("position", model="worked-example", preset=preset, **query)
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize("preset", PRESETS)
-def test_opens_for_every_preset_in_both_languages(preset, language):
-    at = example(preset, lang=language)
-    assert "{" not in said(at)
-    assert ("Position:" if language == "en" else "위치:") in said(at)
-
-
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_opens_for_the_bundled_model(language):
-    at = open_page("position", model="bundled", lang=language, layer=3, head=2, token=1)
-    assert "{" not in said(at) and "256" in said(at)
+def test_bundled_model_names_the_end_of_its_table():
+    assert "256" in said(open_page("position", model="bundled", layer=3, head=2, token=1))
 
 
 def test_printed_sum():
