@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.view import frame
+from core.view import frame, prompt
 from core.view.engine import drawn
 from core.view.html import div, esc, para, tag
 from core.view.overview_belt import belt_section
@@ -15,7 +15,7 @@ with frame.page("overview") as view:
     t = view.t
     st.html(tag("h1", esc(t("overview.title")), id="stop-text") + para(t("overview.lead"), "lead"))
     with st.container(key="ask", horizontal=True, vertical_alignment="center"):
-        frame.prompt_box(t, label_visibility="collapsed")
+        prompt.prompt_box(t, label_visibility="collapsed")
         st.button(t("overview.show"), type="primary", key="show")
     frame.examples(view, EXAMPLES)
     st.html(div("overview", belt_section(view.look), next_section(view.look)))

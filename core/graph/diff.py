@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -55,20 +56,31 @@ def compare(name: str, axes: Iterable[str], a: Tensor | None, b: Tensor | None) 
     shapes = tuple(None if value is None else tuple(value.shape) for value in (a, b))
     if a is None or b is None or a.shape != b.shape:
         return StepDiff(name, True, float("inf"), float("inf"), None, 0, (), shapes)
-    a, b = (value.detach().cpu().double() for value in (a, b))
-    differs = (a != b) & ~(a.isnan() & b.isnan())
+    a, b = (value.detach().cpu() for value in _alike(a, b))
+    if torch.equal(a, b):
+        return StepDiff(name, False, 0.0, 0.0, None, 0, (), shapes)
+    gap = (a - b).abs()
+    if not gap.sum().isfinite():  # equal infinities, or NaN in one: what subtracting gives is NaN
+        equal = (a == b) | (a.isnan() & b.isnan())
+        gap = torch.where(equal, 0.0, gap.nan_to_num(nan=torch.inf, posinf=torch.inf))
+    differs = gap != 0
     if not differs.any():
         return StepDiff(name, False, 0.0, 0.0, None, 0, (), shapes)
-    # Equal infinities would give NaN when subtracted, and so would one NaN.
-    inf = float("inf")
-    gap = torch.where(differs, (a - b).abs().nan_to_num(nan=inf, posinf=inf), 0.0)
     where = tuple(int(i) for i in torch.unravel_index(gap.argmax(), gap.shape))
-    largest = gap.max().item()
+    # Exactly as the difference of two numbers; the type of the values may round it.
+    largest = abs(a[where].item() - b[where].item()) if gap[where].isfinite() else math.inf
     scale = torch.where(a.isfinite(), a, 0.0).abs().max().item()
-    relative = largest / scale if scale else float("inf")
+    relative = largest / scale if scale else math.inf
     positions = _positions(tuple(axes), differs)
     count = int(differs.sum())
     return StepDiff(name, True, largest, relative, where, count, positions, shapes)
+
+
+def _alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the wider of their types; whole numbers as float64."""
+    wider = torch.promote_types(a.dtype, b.dtype)
+    wider = wider if wider.is_floating_point and wider.itemsize >= 4 else torch.float64
+    return a.to(wider), b.to(wider)
 
 
 def _positions(axes: tuple[str, ...], differs: Tensor) -> tuple[int, ...]:

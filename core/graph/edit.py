@@ -60,13 +60,18 @@ def covers(changes: Changes, index: tuple[int, ...]) -> bool:
     )
 
 
-def check_edits(edits: Edits, shape_of: Callable[[str], tuple[int, ...]]) -> None:
-    """Raise EditError unless every edit names an element that exists and a value that is one."""
+def check_edits(
+    edits: Edits, shape_of: Callable[[str], tuple[int, ...]], largest: float
+) -> None:
+    """Raise EditError unless every edit names an element that exists and a value that is one.
+
+    largest: of all finite numbers that the elements can hold.
+    """
     for name, changes in edits.items():
-        _check_changes(name, shape_of(name), changes)
+        _check_changes(name, shape_of(name), changes, largest)
 
 
-def _check_changes(name: str, shape: tuple[int, ...], changes: Changes) -> None:
+def _check_changes(name: str, shape: tuple[int, ...], changes: Changes, largest: float) -> None:
     for index, new in changes.items():
         inside = len(index) == len(shape) and all(
             i is None or -size <= i < size for i, size in zip(index, shape, strict=True)
@@ -76,3 +81,5 @@ def _check_changes(name: str, shape: tuple[int, ...], changes: Changes) -> None:
         is_nan = new.isnan().any() if isinstance(new, Tensor) else math.isnan(new)
         if is_nan:
             raise EditError(f"{name}{list(index)} cannot be set to NaN")
+        if not isinstance(new, Tensor) and largest < abs(new) < math.inf:
+            raise EditError(f"{name}{list(index)} can be {largest:.3g} at most, not {new:g}")

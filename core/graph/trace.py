@@ -30,7 +30,8 @@ class Trace:
     steps. Then it computes only the steps that these reach and takes all other values from the
     base.
 
-    edits: what was set by hand, by name. reached: the steps that may differ from the base.
+    edits: what was set by hand, by name. base: the trace it was made from, if any. reached: the
+    steps that may differ from the base.
     Values are shared, not copied out: they are inference tensors, on which torch raises an error
     for a write in place. Copy one before changing it. A trace can be shared between threads.
     """
@@ -51,10 +52,10 @@ class Trace:
         """
         self.graph = graph
         self.edits = edits or {}
-        self._base = base
+        self.base = base
         self._sizes = sizes
         self.weights = weights
-        check_edits(self.edits, self._editable_shape)
+        self.check_edits(self.edits)
         self.weights = self._edited(weights)
         self.reached = self._reach()
         self._kept = dict(inputs)
@@ -63,14 +64,19 @@ class Trace:
         self._keep_all = sum(map(self._bytes, graph.steps)) <= memory
         self._lock = threading.RLock()
 
+    def check_edits(self, edits: Edits) -> None:
+        """Raise EditError unless this trace could be edited so."""
+        dtype = next(iter(self.weights.values())).dtype
+        check_edits(edits, self._editable_shape, torch.finfo(dtype).max)
+
     def _edited(self, weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """The weights with the edited ones replaced by copies; a base's copies are used again."""
         changed = {}
         for name, changes in self.edits.items():
             if name not in weights:
                 continue
-            if self._base is not None and same(changes, self._base.edits.get(name)):
-                changed[name] = self._base.weights[name]
+            if self.base is not None and same(changes, self.base.edits.get(name)):
+                changed[name] = self.base.weights[name]
                 continue
             with torch.inference_mode():
                 changed[name] = put(weights[name], changes)
@@ -88,18 +94,18 @@ class Trace:
         """The steps that differ from the base's in what they do, or come after one that does."""
         reached: set[str] = set()
         for name, step in self.graph.steps.items():
-            if self._base is None or self._differs(step) or not reached.isdisjoint(step.inputs):
+            if self.base is None or self._differs(step) or not reached.isdisjoint(step.inputs):
                 reached.add(name)
         return frozenset(reached)
 
     def _differs(self, step: Step) -> bool:
-        before = self._base.graph.steps.get(step.name)
+        before = self.base.graph.steps.get(step.name)
         return (
             before is None
             or (before.op, before.inputs) != (step.op, step.inputs)
-            or not same(self.edits.get(step.name), self._base.edits.get(step.name))
+            or not same(self.edits.get(step.name), self.base.edits.get(step.name))
             or any(
-                self.weights[part] is not self._base.weights.get(part)
+                self.weights[part] is not self.base.weights.get(part)
                 for part in step.inputs
                 if part in self.weights
             )
@@ -226,7 +232,7 @@ class Trace:
         for values in (self._kept, self._recent, self.weights):
             if name in values:
                 return values[name]
-        return self._base[name]
+        return self.base[name]
 
     def _remember(self, name: str, value: Tensor) -> None:
         """Keep what was looked at, and let the longest unseen go when memory is short."""

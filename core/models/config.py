@@ -10,7 +10,7 @@ CHOICES = {
     "position": ("learned", "rotary", "sinusoidal", "none"),
     "norm": ("layer", "rms", "none"),
     "norm_placement": ("pre", "post"),
-    "activation": ("gelu_tanh", "gelu", "relu", "silu"),
+    "activation": ("gelu_tanh", "gelu", "relu", "silu", "none"),
     "rotary_layout": ("half", "interleaved"),
 }
 

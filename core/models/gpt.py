@@ -34,7 +34,7 @@ from core.graph.ops import (
 )
 from core.models.config import Config
 
-CURVES = {"gelu_tanh": "GELU", "gelu": "GELU", "relu": "ReLU", "silu": "SiLU"}
+CURVES = {"gelu_tanh": "GELU", "gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "none": "id"}
 
 
 @lru_cache(maxsize=64)

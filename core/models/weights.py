@@ -38,11 +38,16 @@ def adapt(
 ) -> Mapping[str, Tensor]:
     """The weights that another graph of the same model names: shared, never copied.
 
-    Where it has a norm or bias that the model lacked, that starts as before any training. Raises
-    WeightsError.
+    Where it has a norm or bias that the model lacked, that starts as before any training. Heads
+    may be joined into one: their matrices then stand side by side. Raises WeightsError.
     """
     like = next(iter(weights.values()))
     found = {name: weights[name] for name in graph.weights if name in weights}
+    if sizes["head"] == sizes["kv_head"] == 1:
+        found = {
+            name: _joined(weight) if "head" in graph.weights[name][0] else weight
+            for name, weight in found.items()
+        }
     with torch.inference_mode():
         for name, axes in graph.weights.items():
             start = untrained(name)
@@ -51,6 +56,14 @@ def adapt(
                 found[name] = torch.full(shape, start, dtype=like.dtype, device=like.device)
     check(found, graph, sizes)
     return MappingProxyType(found)
+
+
+def _joined(weight: Tensor) -> Tensor:
+    """[head, …, d_head] as the one head [1, …, head·d_head]; shared where memory allows it."""
+    if weight.shape[0] == 1:
+        return weight
+    with torch.inference_mode():
+        return weight.movedim(0, -2).flatten(-2)[None]
 
 
 def untrained(name: str) -> float | None:

@@ -8,18 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.graph import Ref
-from core.view import elements
+from core.view import elements, scale
 from core.view.cut import Cut, Side
 from core.view.figures import (
     NEGATIVE,
     POSITIVE,
     SHARE,
+    degree,
     pooled,
     share_picture,
     signed_picture,
     token_colour,
 )
-from core.view.html import MINUS, shown
+from core.view.html import shown, signed_marks
 from core.view.look import Look
 
 WRITTEN = (40, 24)  # rows and columns up to which every cell has its number
@@ -49,9 +50,15 @@ def board(
         "panels": panels,
         "colours": COLOURS,
         "legends": _legends(look, cuts, used) if legend else [],
-        "hint": look.t("matrix.hint") if hint else "",
+        "hint": _hint(look, panels) if hint else "",
         "words": {key: look.t(f"matrix.{key}") for key in ("masked", "opened", "was")},
     }
+
+
+def _hint(look: Look, panels: Sequence[dict]) -> str:
+    """How numbers are opened; where none are written in the cells, how they are read."""
+    written = any(panel["mode"] == "numbers" for panel in panels)
+    return look.t("matrix.hint" if written else "matrix.hint_colours")
 
 
 def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: bool) -> dict:
@@ -71,16 +78,25 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
         "rows": _labels(look, cut.rows),
         "columns": _labels(look, cut.columns),
         "values": numbers(cut.values),
-        "before": None if cut.before is None else numbers(cut.before),
+        "before": None if cut.before is None else _before(look, cut),
+        "changed": None if cut.changed is None else np.flatnonzero(cut.changed).tolist(),
         "masked": None if cut.masked is None else cut.masked.ravel().astype(int).tolist(),
         "kind": cut.kind,
         "limit": cut.limit if cut.kind == "signed" else 1.0,
+        "degree": degree(cut.limit) if cut.kind == "signed" else 1,
         "digits": cut.digits,
         "open": ref and cut.place(ref),
         "parts": sorted(row * n_columns + column for row, column in own),
         "follow": cut.rows.at.index(look.token) if follows else None,
         "picks": cut.picks,
     }
+
+
+def _before(look: Look, cut: Cut) -> list[float | str | None]:
+    """The old values; a word for what had none."""
+    new = np.isnan(cut.before).ravel().tolist()
+    word = look.t("matrix.new")
+    return [word if no else old for no, old in zip(new, numbers(cut.before), strict=True)]
 
 
 def called(look: Look, cut: Cut) -> str:
@@ -135,18 +151,19 @@ def _label(look: Look, side: Side, i: int, word: str) -> dict:
 
 def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
     """What the colours and marks mean that occur."""
-    t, found = look.t, []
-    signed = [cut.limit for cut in cuts if cut.kind == "signed"]
+    t = look.t
+    signed = [(called(look, cut), cut.limit) for cut in cuts if cut.kind == "signed"]
     roles = {elements.role(cut.name) for cut in cuts}
-    if signed:
-        end = f"{max(signed):g}"
-        found.append({"kind": "signed", "ends": [f"≤ {MINUS}{end}", "0", f"≥ {end}"], "says": ""})
+    found = [
+        {"kind": "signed", "ends": signed_marks(limit), "says": scale.says(t, names, limit)}
+        for names, limit in scale.distinct(signed)
+    ]
     for role, key in (("attn.weights", "share"), ("probs", "probability")):
         if role in roles:
             found.append({"kind": "share", "ends": ["0", "1"], "says": t(f"matrix.legend.{key}")})
     marks = {
         "masked": any(cut.masked is not None for cut in cuts),
-        "changed": any(cut.before is not None for cut in cuts),
+        "changed": any(cut.changed is not None and cut.changed.any() for cut in cuts),
         "part": used,
     }
     return found + [

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from core.graph import Ref
 from core.models.model import PromptTrace
-from core.view import elements
-from core.view.figures import nice_limit
+from core.view import elements, scale
 
 DIGITS = 2  # after the point, where the numbers are not all small
-SAMPLE = 200_000  # values that the end of a colour scale is read from
 ENOUGH = 5000  # values that the number of digits is read from
 KINDS = {
     "attn.weights": "share",
@@ -26,7 +23,6 @@ KINDS = {
 PICKS = {"pos": "token", "query": "token", "key": "token", "head": "head"}
 
 Part = int | None | Sequence[int]
-_limits: WeakKeyDictionary[PromptTrace, dict[tuple[str, ...], float]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,8 @@ class Cut:
 
     index: as it was asked for, None and sequences for the axes that are drawn; axes: which of
     them are the rows and the columns, -1 for none. kind: signed, share or plain.
-    masked: True where a cell is hidden. before: the old values, where something was changed.
+    masked: True where a cell is hidden. before: the old values, where something was changed, NaN
+    for what is new; changed: True where they differ, by default wherever they do.
     picks: what a click on a row's or column's label chooses.
     """
 
@@ -65,6 +62,7 @@ class Cut:
     digits: int
     masked: np.ndarray | None = None
     before: np.ndarray | None = None
+    changed: np.ndarray | None = None
     title: str = ""
     note: str = ""
     picks: dict[str, str] = field(default_factory=dict)
@@ -88,7 +86,7 @@ class Cut:
     def window(self, corner: Sequence[int], size: Sequence[int]) -> Cut:
         """The part of it that lies in a window, with its own labels."""
         rows, columns = (slice(i, i + n) for i, n in zip(corner, size, strict=True))
-        arrays = {"values": self.values, "masked": self.masked, "before": self.before}
+        arrays = {key: getattr(self, key) for key in ("values", "masked", "before", "changed")}
         parts = {key: None if a is None else a[rows, columns] for key, a in arrays.items()}
         sides = {"rows": self.rows.part(rows), "columns": self.columns.part(columns)}
         return replace(self, **parts, **sides, title="", note="")
@@ -113,15 +111,18 @@ def cut(
     """The slice of `name` at `index`: an integer fixes an axis, None shows it, a list some of it.
 
     One or two axes are shown; a single one is a column if it runs over tokens, else a row.
-    kind: signed, share or plain. limit: where the colour scale ends, by default the same for the
-    whole step. digits: after the point; by default as few as show every value exactly, or 2.
+    kind: signed, share or plain. limit: where the colour scale ends, by default where it ends
+    on every page; see `scale`. digits: after the point; by default as few as show every value
+    exactly, or 2.
     transposed: columns become rows. before: old values, in the slice's own shape.
     Raises ValueError.
     """
     words = elements.axes(trace, name)
     index = index or (None,) * len(words)
     axes = _axes(name, words, index, transposed)
-    values = _matrix(take(trace, name, index), axes)
+    values = as_matrix(take(trace, name, index), axes)
+    if before is not None:
+        before = as_matrix(np.asarray(before, np.float64), axes)
     rows = _side(trace, name, index, axes[0], row_labels)
     columns = _side(trace, name, index, axes[1], column_labels)
     chosen = {"row": PICKS.get(rows.word), "column": PICKS.get(columns.word)} if picks else {}
@@ -133,10 +134,11 @@ def cut(
         rows,
         columns,
         kind=kind or KINDS.get(elements.role(name), "signed"),
-        limit=limit or limit_of(trace, name),
+        limit=limit or scale.end(trace, name),
         digits=digits_for(values, trace.model.dtype.itemsize) if digits is None else digits,
         masked=_masked(trace, name, index, axes, values),
-        before=None if before is None else _matrix(np.asarray(before, np.float64), axes),
+        before=before,
+        changed=None if before is None else before != values,
         title=title,
         note=note,
         picks={side: what for side, what in chosen.items() if what},
@@ -155,7 +157,7 @@ def _axes(
     return (drawn[1], drawn[0]) if transposed else (drawn[0], drawn[1])
 
 
-def _matrix(values: np.ndarray, axes: tuple[int, int]) -> np.ndarray:
+def as_matrix(values: np.ndarray, axes: tuple[int, int]) -> np.ndarray:
     """The values of a slice as rows and columns."""
     if axes[1] < 0:
         return values.reshape(-1, 1)
@@ -189,7 +191,7 @@ def _masked(
         return None
     if name.endswith("attn.weights"):
         scores = name.removesuffix("weights") + "scores_masked"
-        values = _matrix(take(trace, scores, index), axes)
+        values = as_matrix(take(trace, scores, index), axes)
     hidden = np.isneginf(values)
     return hidden if hidden.any() else None
 
@@ -202,19 +204,6 @@ def _side(
     part = index[axis]
     at = tuple(range(trace.shape(name)[axis])) if part is None else tuple(part)
     return Side(elements.axes(trace, name)[axis], at, tuple(labels))
-
-
-def limit_of(trace: PromptTrace, *names: str) -> float:
-    """The end of the colour scale for these steps together: the same wherever they are drawn."""
-    known = _limits.setdefault(trace, {})
-    if names not in known:
-        known[names] = nice_limit(*(_sample(trace, name) for name in names))
-    return known[names]
-
-
-def _sample(trace: PromptTrace, name: str) -> np.ndarray:
-    value = (trace.weights[name] if name in trace.weights else trace[name]).flatten()
-    return value[:: max(1, len(value) // SAMPLE)].double().cpu().numpy()
 
 
 def digits_for(values: np.ndarray, bytes_each: int = 8) -> int:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 import core
+from core.changes import align, apply, decode
 from core.models import catalogue
 from core.models.heap import keep_heap
 from core.models.model import Model, PromptTrace
 from core.models.tokenizer import WordTokenizer
+from core.view.compare import Comparison
 
 FIRST_CHOICE = "bundled"
 
@@ -60,6 +62,17 @@ def settle(page: str) -> None:
 def trace(key: str, preset: str, ids: tuple[int, ...]) -> PromptTrace:
     """The steps for these tokens; shared between people, computed as far as anybody looked."""
     return load(key, preset).trace(list(ids))
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def compared(
+    key: str, preset: str, ids: tuple[int, ...], ids_before: tuple[int, ...], edits: str
+) -> Comparison:
+    """The trace without changes and the one with those in force; `edits` as in a link."""
+    before, unedited = trace(key, preset, ids_before), trace(key, preset, ids)
+    applied = apply(unedited, decode(edits).in_force)
+    rows = align(ids_before, ids) if ids != ids_before else tuple(range(len(ids)))
+    return Comparison(before, applied, rows)
 
 
 @st.cache_data(max_entries=48, show_spinner=False)

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.models.device import describe_device
 from core.models.model import Model
 from core.view import engine
 from core.view.component import asset
 from core.view.engine import Reading
-from core.view.html import chip, div, esc, para, shown, tag
+from core.view.html import div, esc, para, shown, tag
 from core.view.look import Look
+from core.view.sidebar import sidebar
 from core.view.state import CLICK, Notice, State
-from core.view.strip import FILES, OVERVIEW, strip
-from core.view.texts import LANGUAGES, Text, speaker
+from core.view.strip import FILES, strip
+from core.view.texts import LANGUAGES, Text, gloss, speaker
 
-GO, ARRIVAL, TOKENS_BEFORE = "_go", "_arrival", "_tokens_before"
+GO, ARRIVAL = "_go", "_arrival"
 SCRIPT = "page_script"
 LONGEST_LIST = 8
 # Style sheets in assets/css, in the order in which later ones may refine earlier ones.
@@ -33,10 +33,14 @@ class View:
     page: str
     t: Text
     state: State
-    model: Model
     prompt: str
     reading: Reading
     look: Look
+
+    @property
+    def model(self) -> Model:
+        """The model of what is shown, with its switches as they are."""
+        return self.look.trace.model
 
     @property
     def identity(self) -> tuple:
@@ -57,46 +61,15 @@ def page(name: str) -> Iterator[View]:
     st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
     st.html(f"<style>{''.join(asset(f'css/{sheet}.css') for sheet in SHEETS)}</style>")
     with st.sidebar:
-        model, prompt, reading, look = _sidebar(t, state, name)
+        prompt, reading, look = sidebar(t, state, name)
     st.html(strip(t, state, name))
-    view = View(name, t, state, model, prompt, reading, look)
+    view = View(name, t, state, prompt, reading, look)
     top = st.container(key="notices")
     yield view
     with top:
         _say(view, state.publish())
     _mount_script(name, st.session_state["lang"])
     engine.settle(name)
-
-
-def _sidebar(t: Text, state: State, page: str) -> tuple[Model, str, Reading, Look]:
-    st.html(div("brand", tag("b", "Ripple"), tag("span", esc(t("frame.tagline")))))
-    model, prompt = _choose_model(t, state)
-    if page != OVERVIEW:
-        prompt_box(t)
-    reading = engine.read(model, prompt)
-    look = _where(t, state, model, reading)
-    st.segmented_control(
-        t("frame.language"),
-        list(LANGUAGES),
-        key="lang",
-        required=True,
-        format_func=LANGUAGES.get,
-        persist_state="session",
-    )
-    st.html(para(t("frame.device", device=describe_device(model.device)), "device"))
-    return model, prompt, reading, look
-
-
-def prompt_box(t: Text, label_visibility: str = "visible") -> None:
-    """The one box where the text is typed."""
-    st.text_area(
-        t("frame.prompt"),
-        key="prompt",
-        height="content",
-        persist_state="session",
-        placeholder=t("frame.placeholder"),
-        label_visibility=label_visibility,
-    )
 
 
 def _say(view: View, about_link: list[Notice]) -> None:
@@ -118,74 +91,18 @@ def _say(view: View, about_link: list[Notice]) -> None:
 
 def _known_words(view: View) -> str:
     """The words that can be used, each of them a link that adds it."""
-    tokenizer = view.model.tokenizer
-    links = [
-        tag("a", esc(tokenizer.token_text(i)), cls="word", **view.state.link(add=i))
-        for i in range(tokenizer.n_vocab)
-    ]
+    tokenizer, links = view.model.tokenizer, []
+    for i in range(tokenizer.n_vocab):
+        word = tokenizer.token_text(i)
+        meaning = gloss(view.t, word)
+        said = tag("small", esc(meaning), cls="gloss") if meaning else ""
+        links.append(tag("a", esc(word), " ", said, cls="word", **view.state.link(add=i)))
     return div("words", tag("span", esc(view.t("input.known"))), *links)
 
 
 def _language_of_browser() -> str:
     locale = (st.context.locale or "en").split("-")[0]
     return locale if locale in LANGUAGES else "en"
-
-
-def _choose_model(t: Text, state: State) -> tuple[Model, str]:
-    entries = engine.entries()
-    key = state.choice("model", list(entries), next(iter(entries)))
-    st.selectbox(
-        t("frame.model"),
-        list(entries),
-        key="model",
-        persist_state="session",
-        format_func=lambda key: t(f"models.{key}.title"),
-    )
-    presets, preset = entries[key].presets, ""
-    if presets:
-        preset = state.choice("preset", presets, "block" if "block" in presets else presets[0])
-        st.selectbox(
-            t("frame.preset"),
-            presets,
-            key="preset",
-            persist_state="session",
-            format_func=lambda name: t(f"presets.{name}"),
-        )
-    st.html(para(t(f"models.{key}.says"), "aside"))
-    model = engine.load(key, preset)
-    return model, _prompt(state, model)
-
-
-def _prompt(state: State, model: Model) -> str:
-    """The text, with the token that a clicked candidate adds to it."""
-    prompt = state.text("prompt", model.default_prompt)
-    add = state.asked.get("add", "")
-    if add.isascii() and add.isdigit() and int(add[:9]) < model.tokenizer.n_vocab:
-        prompt = engine.extend(model, prompt, int(add[:9]))
-        state.put("prompt", prompt)
-    return prompt
-
-
-def _where(t: Text, state: State, model: Model, reading: Reading) -> Look:
-    """Where we look: block, head and token, with sliders for those of which there are several."""
-    n = len(reading.ids)
-    if st.session_state.get("token") == st.session_state.get(TOKENS_BEFORE, 0) - 1:
-        state.put("token", n - 1)  # whoever looks at the last token goes on looking at the last
-    st.session_state[TOKENS_BEFORE] = n
-    sizes = {"layer": model.config.n_layers, "head": model.config.n_heads, "token": n}
-    if not model.config.n_layers:
-        del sizes["head"]
-    defaults = {"token": n - 1}
-    picked = {
-        key: state.index(key, max(size, 1), defaults.get(key, 0)) for key, size in sizes.items()
-    }
-    st.html(tag("h2", esc(t("frame.where")), cls="group"))
-    for key, size in sizes.items():
-        if size > 1:
-            st.slider(t(f"frame.{key}"), 0, size - 1, key=key, persist_state="session")
-    trace = engine.trace(model.key, model.preset or "", reading.ids)
-    st.html(chip(trace.tokens[picked["token"]], picked["token"], trace.ids[picked["token"]]))
-    return Look(t, trace, state, picked["layer"], picked.get("head", 0), picked["token"])
 
 
 def _follow_link() -> None:

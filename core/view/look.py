@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from core.models.model import PromptTrace
-from core.view.figures import Root, nice_limit
+from core.view.compare import Comparison
 from core.view.html import esc, number, tag
 from core.view.state import State
 from core.view.texts import Text
@@ -20,7 +20,8 @@ AROUND = 3  # tokens shown on either side where a long prompt is shortened
 class Look:
     """One view of one trace.
 
-    t: texts in the reader's language. layer, head, token: where we look.
+    t: texts in the reader's language. trace: the one that is shown. layer, head, token: where we
+    look. compared: before and after, where something was changed; side: which of them is shown.
     """
 
     t: Text
@@ -29,6 +30,8 @@ class Look:
     layer: int
     head: int
     token: int
+    compared: Comparison | None = None
+    side: str = "after"
 
     @property
     def n_layers(self) -> int:
@@ -52,11 +55,6 @@ class Look:
     def stream(self) -> list[str]:
         """The steps where the residual stream is looked at: before the blocks, after each."""
         return ["embed.sum", *(f"blocks.{i}.resid_out" for i in range(self.n_layers))]
-
-    @cached_property
-    def stream_limit(self) -> float:
-        """The end of the colour scale for the residual stream, the same in every picture of it."""
-        return Root(nice_limit(*map(self.values, self.stream)))
 
     @cached_property
     def rows(self) -> list[int | range]:

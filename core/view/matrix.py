@@ -14,7 +14,6 @@ head becomes where we look.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
@@ -24,10 +23,11 @@ import streamlit as st
 from core.models.model import PromptTrace
 from core.view import elements, opened
 from core.view.board import board, called, image
+from core.view.compare import marked
 from core.view.component import component
 from core.view.cut import PICKS, Cut, cut
 from core.view.elements import BadLink
-from core.view.figures import WIDEST
+from core.view.figures import WIDEST, degree
 from core.view.look import Look
 from core.view.state import CLICK
 
@@ -52,7 +52,7 @@ def draw(
 ) -> None:
     """Draw one slice; a large one as a picture with a window of numbers."""
     if cut.values.size > CELLS:
-        _picture(look, key, cut, legend)
+        _picture(look, key, marked(cut, look.compared, look.side), legend)
     else:
         matrices(look, key, [cut], legend=legend, hint=hint, follow=follow)
 
@@ -66,13 +66,11 @@ def matrices(
     hint: bool = True,
     follow: bool = False,
 ) -> None:
-    """Draw small slices beside each other, with one legend. Signed ones share one scale.
+    """Draw small slices beside each other, with a legend for each scale that occurs.
 
     hint: whether it says that numbers can be opened. follow: whether the row of the token where
     we look is marked in each.
     """
-    limit = max((cut.limit for cut in cuts if cut.kind == "signed"), default=1.0)
-    cuts = [replace(cut, limit=limit) if cut.kind == "signed" else cut for cut in cuts]
     trail = opened.current(look)
     parts = opened.operands(look.trace, trail[-1]) if trail else ()
     data = board(
@@ -146,7 +144,7 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
 def _image(trace: PromptTrace, cut: Cut) -> str:
     """The picture of a large slice, drawn once for each trace."""
     known = _images.setdefault(trace, {})
-    key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit)
+    key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit, degree(cut.limit))
     if key not in known:
         # A copy of the keys: another visitor of the same trace may be drawing just now.
         for oldest in list(known)[: len(known) + 1 - IMAGES]:

@@ -55,6 +55,15 @@ def _shown(value: object) -> object:
     return f"{value:,}" if isinstance(value, int) else value
 
 
+def gloss(t: Text, word: str) -> str:
+    """What a word of the worked example means; empty for all others, and for who can read it."""
+    try:
+        meaning = t(f"gloss.{word}")
+    except UnknownText:
+        return ""
+    return "" if meaning == word else meaning
+
+
 def speaker(language: str) -> Text:
     """`t` of one language: t("overview.title"), t("axes.pos", n=5)."""
     return partial(text, language)

@@ -16,6 +16,7 @@ class Panel {
   draw(panel) {
     const shape = [panel.mode, panel.rows.length, panel.columns.length, Boolean(panel.before)];
     this.panel = panel;
+    this.changed = new Set(panel.changed);
     this.title.textContent = panel.title;
     this.note.textContent = panel.note;
     this.title.hidden = !panel.title;
@@ -95,24 +96,24 @@ class Panel {
     const at = r * panel.columns.length + c;
     const value = panel.values[at];
     const masked = value === null || Boolean(panel.masked?.[at]);
+    const changed = this.changed.has(at);
     const was = panel.before ? panel.before[at] : value;
-    const changed = was !== value;
     const opened = panel.open?.[0] === r && panel.open?.[1] === c;
     const part = panel.parts.includes(at);
-    const drawn = [value, was, masked, opened, part, panel.limit, panel.digits, panel.columns[c].spoken,
-      panel.rows[r].spoken, panel.label, board.ink.name].join("|");
+    const drawn = [value, was, changed, masked, opened, part, panel.kind, panel.limit, panel.degree, panel.digits,
+      panel.columns[c].spoken, panel.rows[r].spoken, panel.label, board.ink.name].join("|");
     if (drawn === cell.drawn) return;
     cell.drawn = drawn;
     const { element } = cell;
     element.className = [masked && "masked", changed && "changed", opened && "opened", part && "part"]
       .filter(Boolean).join(" ");
-    const [background, ink] = masked ? ["", ""] : board.ink.cell(panel.kind, value, panel.limit);
+    const [background, ink] = masked ? ["", ""] : board.ink.cell(panel, value);
     element.style.background = background;
     element.style.color = ink;
     if (cell.number) cell.number.textContent = masked && value === 0 ? "0" : short(value, panel.digits);
     if (cell.was) cell.was.textContent = changed ? short(was, panel.digits) : "";
     const { words } = board.data;
-    const notes = [masked && words.masked, changed && `${words.was} ${exact(was)}`, opened && words.opened];
+    const notes = [masked && words.masked, changed && panel.before && `${words.was} ${exact(was)}`, opened && words.opened];
     const place = [panel.rows[r].spoken, panel.columns[c].spoken].filter(Boolean).join(", ");
     cell.label = [`${place}: ${exact(value)}`, ...notes.filter(Boolean)].join(", ");
     element.setAttribute("aria-label", cell.label);

@@ -105,7 +105,7 @@ class Same(Op):
 
 @dataclass(frozen=True)
 class Activation(Op):
-    """z times a gate between 0 and 1 that depends on z: ReLU, GELU exact or tanh, SiLU.
+    """z times a gate between 0 and 1 that depends on z: ReLU, GELU exact or tanh, SiLU; or none.
 
     Sources: Hendrycks and Gimpel 2016 for GELU and its tanh form, which GPT-2 was trained with.
     """
@@ -122,6 +122,8 @@ class Activation(Op):
                 return F.gelu(z, approximate="tanh")
             case "silu":
                 return F.silu(z)
+            case "none":
+                return z
         raise ValueError(f"unknown activation {self.kind!r}")
 
     def explain(self, index: Index, z: Operand) -> tuple[Term, ...]:
@@ -129,6 +131,8 @@ class Activation(Op):
         return (Term((own, Factor(self.gate(own.value), own.refs))),)
 
     def code(self, out: Variable, z: Variable) -> str:
+        if self.kind == "none":
+            return f"{out} = {z}"
         name, _, approximate = self.kind.partition("_")
         option = f', approximate="{approximate}"' if approximate else ""
         return f"{out} = torch.nn.functional.{name}({z}{option})"
@@ -146,4 +150,6 @@ class Activation(Op):
             case "silu":
                 # Written with tanh: exp(-z) would overflow for a large negative z.
                 return 0.5 * (1 + math.tanh(z / 2))
+            case "none":
+                return 1.0
         raise ValueError(f"unknown activation {self.kind!r}")

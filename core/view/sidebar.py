@@ -1,0 +1,114 @@
+"""The sidebar: language, model, text, where we look, and what was changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.models.device import describe_device
+from core.models.model import Model, PromptTrace
+from core.view import changes, engine, prompt
+from core.view.compare import SIDES, Comparison
+from core.view.engine import Reading
+from core.view.html import chip, esc, para, tag
+from core.view.look import Look
+from core.view.state import State
+from core.view.strip import OVERVIEW
+from core.view.texts import LANGUAGES, Text, gloss
+
+TOKENS_BEFORE = "_tokens_before"
+
+
+def sidebar(t: Text, state: State, page: str) -> tuple[str, Reading, Look]:
+    """Draw it; return the text, what the model makes of it, and what the pages look at."""
+    _brand(t)
+    model = _choose_model(t, state)
+    text, was = prompt.read(state, model)
+    changes.begin(state, model)
+    if page != OVERVIEW:
+        prompt.prompt_box(t)
+    reading = engine.read(model, text)
+    look = _where(t, state, model, reading, _compared(model, reading, was))
+    st.html(para(t("frame.device", device=describe_device(model.device)), "device"))
+    return text, reading, look
+
+
+def _compared(model: Model, reading: Reading, was: str) -> Comparison | None:
+    """Before and after; None where nothing was changed."""
+    edits = st.session_state[changes.EDITS]
+    if not was and not edits:
+        return None
+    before = engine.read(model, was).ids if was else reading.ids
+    return engine.compared(model.key, model.preset or "", reading.ids, before, edits)
+
+
+def _brand(t: Text) -> None:
+    """Whose page it is, and in which language: at the top, where nobody has to look for it."""
+    with st.container(key="brand", horizontal=True, vertical_alignment="center"):
+        st.html(tag("b", "Ripple"), width="content")
+        st.segmented_control(
+            t("frame.language"),
+            list(LANGUAGES),
+            key="lang",
+            required=True,
+            format_func=LANGUAGES.get,
+            persist_state="session",
+            label_visibility="collapsed",
+        )
+    st.html(para(t("frame.tagline"), "aside"))
+
+
+def _choose_model(t: Text, state: State) -> Model:
+    entries = engine.entries()
+    key = state.choice("model", list(entries), next(iter(entries)))
+    st.selectbox(
+        t("frame.model"),
+        list(entries),
+        key="model",
+        persist_state="session",
+        format_func=lambda key: t(f"models.{key}.title"),
+    )
+    presets, preset = entries[key].presets, ""
+    if presets:
+        preset = state.choice("preset", presets, "block" if "block" in presets else presets[0])
+        st.selectbox(
+            t("frame.preset"),
+            presets,
+            key="preset",
+            persist_state="session",
+            format_func=lambda name: t(f"presets.{name}"),
+        )
+    st.html(para(t(f"models.{key}.says"), "aside"))
+    return engine.load(key, preset)
+
+
+def _where(
+    t: Text, state: State, model: Model, reading: Reading, compared: Comparison | None
+) -> Look:
+    """Where we look: block, head and token, with sliders for those of which there are several."""
+    side = state.choice("side", SIDES, SIDES[0]) if compared else SIDES[0]
+    trace = _shown(model, reading, compared, side)
+    n, config = len(trace), trace.model.config
+    if st.session_state.get("token") == st.session_state.get(TOKENS_BEFORE, 0) - 1:
+        state.put("token", n - 1)  # whoever looks at the last token goes on looking at the last
+    st.session_state[TOKENS_BEFORE] = n
+    sizes = {"layer": config.n_layers, "head": config.n_heads, "token": n}
+    if not config.n_layers:
+        del sizes["head"]
+    defaults = {"token": n - 1}
+    picked = {
+        key: state.index(key, max(size, 1), defaults.get(key, 0)) for key, size in sizes.items()
+    }
+    st.html(tag("h2", esc(t("frame.where")), cls="group"))
+    for key, size in sizes.items():
+        if size > 1:
+            st.slider(t(f"frame.{key}"), 0, size - 1, key=key, persist_state="session")
+    token, token_id = trace.tokens[picked["token"]], trace.ids[picked["token"]]
+    st.html(chip(token, picked["token"], token_id, title=gloss(t, token) or None))
+    where = picked["layer"], picked.get("head", 0), picked["token"]
+    return Look(t, trace, state, *where, compared, side)
+
+
+def _shown(model: Model, reading: Reading, compared: Comparison | None, side: str) -> PromptTrace:
+    if compared is None:
+        return engine.trace(model.key, model.preset or "", reading.ids)
+    return compared.before if side == "before" else compared.after
