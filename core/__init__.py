@@ -9,7 +9,7 @@ Importing this pulls in torch and tiktoken, but neither streamlit nor plotly.
 """
 
 from core import models, snapshot
-from core.generate.sampling import Distribution, Stage, distribution
+from core.generate.sampling import Distribution, SamplingError, Stage, distribution
 from core.graph import EditError, Explanation, Factor, Ref, Step, StepDiff, Term, Trace, diff
 from core.models.catalogue import ModelEntry, UnknownModel, load
 from core.models.config import Config, ConfigError
@@ -32,6 +32,7 @@ __all__ = [
     "ModelEntry",
     "PromptError",
     "Ref",
+    "SamplingError",
     "Stage",
     "Step",
     "StepDiff",

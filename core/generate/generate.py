@@ -40,18 +40,20 @@ def generate(
     """Up to `max_new_tokens` tokens after `prompt`, each with everything that led to it.
 
     It ends early after the end-of-text token and where the context is full. The same seed gives
-    the same tokens. sampling: what `distribution` takes; temperature=0 is greedy. Raises what
-    `Model.trace` and `distribution` raise.
+    the same tokens. sampling: what `distribution` takes; temperature=0 is greedy, and a repetition
+    penalty counts the prompt as well. Raises what `Model.trace` and `distribution` raise.
     """
     random = torch.Generator().manual_seed(seed)
     cache = KVCache(model)
     trace = model.trace(prompt)
+    seen = list(trace.ids)
     for _ in range(max_new_tokens):
-        chosen = distribution(trace["logits"][-1], **sampling)
+        chosen = distribution(trace["logits"][-1], previous=seen, **sampling)
         draw = torch.rand((), generator=random, dtype=torch.float64).item()
         token_id = pick(chosen, draw)
         text = model.tokenizer.token_text(token_id)
         n_past = len(cache)
+        seen.append(token_id)
         cache.append(trace)
         yield GenerationStep(trace, chosen, draw, token_id, text, n_past)
         if token_id == model.tokenizer.end_of_text_id or len(cache) == cache.capacity:

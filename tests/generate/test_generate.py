@@ -165,3 +165,17 @@ def test_drawn_tokens_follow_the_distribution():
 def test_a_draw_at_an_edge(draw, token):
     chosen = core.distribution(torch.tensor([-math.inf, 0.0, -math.inf, 0.0, -math.inf]))
     assert pick(chosen, draw) == token
+
+
+def test_a_repetition_penalty_counts_the_prompt_and_what_was_generated():
+    model = core.load("bundled")
+    steps = list(model.generate("It is a truth", 6, temperature=0, repetition_penalty=1.5))
+    seen = model.tokenizer.encode("It is a truth")
+    for step in steps:
+        logits = step.trace["logits"][-1]
+        divided = torch.where(logits > 0, logits / 1.5, logits * 1.5)
+        penalized = torch.where(
+            torch.isin(torch.arange(len(logits)), torch.tensor(seen)), divided, logits
+        )
+        assert step.id == penalized.argmax()
+        seen.append(step.id)

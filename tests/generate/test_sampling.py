@@ -11,7 +11,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+from transformers import (
+    MinPLogitsWarper,
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 import core
 from core.generate.sampling import SamplingError
@@ -74,6 +80,85 @@ def test_keeps_exactly_what_transformers_keeps(size, seed, temperature, top_k, t
 def test_every_stage_is_a_distribution(size, seed, temperature, top_k, top_p):
     logits = random_logits(size, seed, torch.float32)
     assert_is_distribution(core.distribution(logits, temperature, top_k, top_p))
+
+
+@often
+@given(
+    st.integers(2, 200),
+    seeds,
+    temperatures,
+    top_ks,
+    top_ps,
+    st.none() | st.floats(0, 1),
+    st.none() | st.floats(0.1, 10),
+    st.sampled_from(["transformers", "llama.cpp"]),
+)
+def test_every_setting_in_either_order(size, seed, warmth, top_k, top_p, min_p, penalty, order):
+    logits, previous = random_logits(size, seed), [seed % size, 0]
+    processors = {
+        "temperature": TemperatureLogitsWarper(float(warmth)),
+        "top_k": top_k and TopKLogitsWarper(top_k),
+        "top_p": top_p and TopPLogitsWarper(top_p),
+        "min_p": None if min_p is None else MinPLogitsWarper(min_p),
+        "repetition_penalty": penalty and RepetitionPenaltyLogitsProcessor(float(penalty)),
+    }
+    places = {
+        "transformers": ["repetition_penalty", "temperature", "top_k", "top_p", "min_p"],
+        "llama.cpp": ["repetition_penalty", "top_k", "top_p", "min_p", "temperature"],
+    }
+    expected = logits[None]
+    for name in places[order]:
+        if processors[name]:
+            expected = processors[name](torch.tensor([previous]), expected)
+    options = {"min_p": min_p, "repetition_penalty": penalty, "order": order}
+    chosen = core.distribution(logits, warmth, top_k, top_p, previous=previous, **options)
+    assert kept(chosen) == expected[0].isfinite().nonzero().flatten().tolist()
+    assert_close(chosen.probs, expected[0].softmax(-1), 1e-11)
+
+
+def test_llama_cpp_warms_last_so_the_kept_set_does_not_depend_on_the_temperature():
+    logits = random_logits(100, 1)
+    sets = {
+        order: {tuple(kept(core.distribution(logits, t, top_p=0.9, order=order))) for t in (0.3, 3)}
+        for order in ("transformers", "llama.cpp")
+    }
+    assert len(sets["transformers"]) == 2
+    assert len(sets["llama.cpp"]) == 1
+
+
+def test_a_penalty_pushes_seen_tokens_down_whatever_their_sign():
+    chosen = core.distribution(
+        torch.tensor([2.0, -2.0, 2.0]), repetition_penalty=2.0, previous=[0, 1]
+    )
+    assert chosen.stages[1].logits.tolist() == [1.0, -4.0, 2.0]
+
+
+def test_min_p_of_0_keeps_all_and_of_1_the_likeliest():
+    assert probs([1.0, 2.0, 3.0], min_p=0.0) == probs([1.0, 2.0, 3.0])
+    assert probs([1.0, 3.0, 3.0], min_p=1.0) == [0.0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("penalty", [1e-300, 1e300])
+def test_an_extreme_penalty_stays_a_distribution(penalty):
+    logits = torch.tensor([5.0, -5.0, 0.0, -INF])
+    options = {"repetition_penalty": penalty, "previous": [0, 1, 2, 3]}
+    assert_is_distribution(core.distribution(logits, **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_p": -0.1}, "min_p is -0.1; it must lie between 0 and 1"),
+        ({"min_p": NAN}, "min_p is nan"),
+        ({"repetition_penalty": 0}, "greater than 0"),
+        ({"repetition_penalty": INF}, "greater than 0"),
+        ({"repetition_penalty": 2.0, "previous": [3]}, "token IDs from 0 to 2"),
+        ({"order": "alphabetical"}, "transformers or llama.cpp"),
+    ],
+)
+def test_settings_out_of_range_say_what_they_can_be(options, message):
+    with pytest.raises(SamplingError, match=message):
+        core.distribution(torch.zeros(3), **options)
 
 
 def test_equal_logits_at_the_edge_of_top_k_are_all_kept():
