@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.models.model import Model, PromptTrace
+from core.models.model import PromptTrace
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ def cosine(a: Tensor, b: Tensor) -> float:
     return (a @ b / norms).item() if norms > 0 else 0.0
 
 
-def nearest(model: Model, token_id: int, k: int = 10) -> list[Neighbour]:
+def nearest(trace: PromptTrace, token_id: int, k: int = 10) -> list[Neighbour]:
     """The `k` other tokens whose rows of W_E have the largest cosine with that of `token_id`."""
-    table = model.weights["embed.W_E"]
+    table = trace.weights["embed.W_E"]
     with torch.inference_mode():
         unit = torch.nn.functional.normalize(table, dim=-1)
         cosines = unit @ unit[token_id]
         others = torch.arange(len(table), device=table.device) != token_id
         values, ids = torch.where(others, cosines, -2.0).topk(min(k, len(table) - 1))
-    text = model.tokenizer.token_text
+    text = trace.model.tokenizer.token_text
     return [
         Neighbour(i, text(i), value) for i, value in zip(ids.tolist(), values.tolist(), strict=True)
     ]

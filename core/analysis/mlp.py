@@ -38,7 +38,7 @@ def strongest_neurons(trace: PromptTrace, block: int, pos: int, k: int = 5) -> l
         rows = trace.weights[f"{name}.W_2"] * inner.unsqueeze(-1)
         written = rows.norm(dim=-1)
         chosen = written.topk(min(k, len(written))).indices
-        effects = unembed(trace.model, rows[chosen])
+        effects = unembed(trace, rows[chosen])
     return [
         Neuron(
             index,

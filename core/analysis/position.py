@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from core.graph.ops import Rotate, Sinusoid
-from core.models.model import Model, PromptTrace
+from core.models.model import PromptTrace
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,11 @@ def reordered(trace: PromptTrace) -> Reordered | None:
     order = other_order(trace.ids)
     if order is None:
         return None
-    second = trace.model.trace([trace.ids[i] for i in order])
-    without = trace.switch(position="none"), second.switch(position="none")
-    return Reordered(order, trace, second, *without)
+    # Steps set by hand belong to the places of one text: to compare orders they stay out.
+    first = trace.reread(trace.ids) if trace.edits else trace
+    second = trace.reread([trace.ids[i] for i in order])
+    without = first.switch(position="none"), second.switch(position="none")
+    return Reordered(order, first, second, *without)
 
 
 def sinusoids(n: int, d_model: int) -> Tensor:
@@ -69,11 +71,12 @@ def similarity(rows: Tensor) -> Tensor:
 
 
 def query_and_key(
-    model: Model, query_id: int, key_id: int, head: int, n: int
+    trace: PromptTrace, query_id: int, key_id: int, head: int, n: int
 ) -> tuple[Tensor, Tensor]:
     """Query of one token and key of another in the first block, at each of `n` places [n, d]."""
-    group = head // (model.config.n_heads // model.config.n_kv_heads)
-    queries, keys = (model.trace([token_id] * n) for token_id in (query_id, key_id))
+    config = trace.model.config
+    group = head // (config.n_heads // config.n_kv_heads)
+    queries, keys = (trace.reread([token_id] * n) for token_id in (query_id, key_id))
     return queries["blocks.0.attn.q"][head], keys["blocks.0.attn.k"][group]
 
 

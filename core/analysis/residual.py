@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from core.analysis.embedding import cosine
 from core.models.config import Config
-from core.models.model import Candidate, Model, PromptTrace
+from core.models.model import Candidate, PromptTrace
 
 
 class NotDefined(ValueError):
@@ -63,7 +63,7 @@ def lens_readings(trace: PromptTrace, positions: Sequence[int]) -> list[Reading]
     found = []
     for step in stream_steps(trace):
         with torch.inference_mode():
-            logits = read_out(trace.model, trace[step][list(positions)])
+            logits = read_out(trace, trace[step][list(positions)])
             best, ids = logits.max(dim=-1)
             probs = (best - logits.logsumexp(dim=-1)).exp()
         found.append(Reading(step, tuple(ids.tolist()), tuple(probs.tolist())))
@@ -73,7 +73,7 @@ def lens_readings(trace: PromptTrace, positions: Sequence[int]) -> list[Reading]
 def lens_top(trace: PromptTrace, step: str, pos: int, k: int) -> list[Candidate]:
     """The likeliest tokens that the lens sees at one place."""
     with torch.inference_mode():
-        logits = read_out(trace.model, trace[step][pos])
+        logits = read_out(trace, trace[step][pos])
         probs = torch.softmax(logits, dim=-1)
         values, ids = probs.topk(min(k, len(probs)))
     text = trace.model.tokenizer.token_text
@@ -87,7 +87,7 @@ def lens_error(trace: PromptTrace, positions: Sequence[int]) -> float:
     """The largest difference of the lens after the last step and the model's own logits."""
     rows, last = list(positions), stream_steps(trace)[-1]
     with torch.inference_mode():
-        seen = read_out(trace.model, trace[last][rows])
+        seen = read_out(trace, trace[last][rows])
         return (seen - trace["logits"][rows]).abs().max().item()
 
 
@@ -98,7 +98,7 @@ def logit_lens(trace: PromptTrace, step: str) -> Tensor:
     2020). At the last step of the stream this is the model's own output.
     """
     with torch.inference_mode():
-        return read_out(trace.model, trace[step])
+        return read_out(trace, trace[step])
 
 
 def attribution(trace: PromptTrace, token_id: int, pos: int = -1) -> Attribution:
@@ -110,8 +110,8 @@ def attribution(trace: PromptTrace, token_id: int, pos: int = -1) -> Attribution
     steps = _parts(trace)
     with torch.inference_mode():
         rows = torch.stack([trace[step][pos] for step in steps])
-        direction = _unembedding(trace.model)[token_id]
-        pushes, constant = _through_final_norm(trace, rows, direction, pos)
+        towards = direction(trace, token_id)
+        pushes, constant = _through_final_norm(trace, rows, towards, pos)
     values = (Push(step, value) for step, value in zip(steps, pushes.tolist(), strict=True))
     return Attribution(tuple(values), constant, trace["logits"][pos, token_id].item())
 
@@ -177,47 +177,47 @@ def _through_final_norm(
     trace: PromptTrace, rows: Tensor, direction: Tensor, pos: int
 ) -> tuple[Tensor, float]:
     """What each row contributes along `direction`, the norm's spread taken as given."""
-    model = trace.model
+    config, weights = trace.model.config, trace.weights
     if "ln_f.normed" not in trace:
         return rows @ direction, 0.0
-    weighted = direction * model.weights["ln_f.gamma"]
-    beta = model.weights.get("ln_f.beta")
+    weighted = direction * weights["ln_f.gamma"]
+    beta = weights.get("ln_f.beta")
     constant = 0.0 if beta is None else (beta @ direction).item()
-    eps = model.config.norm_eps
-    if model.config.norm == "rms":
+    eps = config.norm_eps
+    if config.norm == "rms":
         return rows @ weighted / (trace["ln_f.mean_square"][pos] + eps).sqrt(), constant
     centred = rows - rows.mean(dim=-1, keepdim=True)
     return centred @ weighted / (trace["ln_f.var"][pos] + eps).sqrt(), constant
 
 
-def final_norm(model: Model, stream: Tensor) -> Tensor:
+def final_norm(trace: PromptTrace, stream: Tensor) -> Tensor:
     """The model's last norm on any [pos, d_model]; the stream itself where there is none."""
-    config = model.config
+    config, weights = trace.model.config, trace.weights
     if config.norm == "none" or "ln_f" not in config.norms:
         return stream
-    gamma, beta = model.weights["ln_f.gamma"], model.weights.get("ln_f.beta")
+    gamma, beta = weights["ln_f.gamma"], weights.get("ln_f.beta")
     if config.norm == "rms":
         return F.rms_norm(stream, gamma.shape, gamma, config.norm_eps)
     return F.layer_norm(stream, gamma.shape, gamma, beta, config.norm_eps)
 
 
-def read_out(model: Model, stream: Tensor) -> Tensor:
+def read_out(trace: PromptTrace, stream: Tensor) -> Tensor:
     """What the model would say to [pos, d_model] if it ended there: logits [pos, vocab]."""
-    return unembed(model, final_norm(model, stream))
+    return unembed(trace, final_norm(trace, stream))
 
 
-def unembed(model: Model, stream: Tensor) -> Tensor:
+def unembed(trace: PromptTrace, stream: Tensor) -> Tensor:
     """[pos, d_model] -> logits [pos, vocab]."""
-    return F.linear(stream, _unembedding(model))
+    return F.linear(stream, _unembedding(trace))
 
 
-def direction(model: Model, token_id: int) -> Tensor:
+def direction(trace: PromptTrace, token_id: int) -> Tensor:
     """The direction of one token, [d_model]: the logit is the dot product with it."""
-    return _unembedding(model)[token_id]
+    return _unembedding(trace)[token_id]
 
 
-def _unembedding(model: Model) -> Tensor:
-    """One direction per token, [vocab, d_model]."""
-    if model.config.tied:
-        return model.weights["embed.W_E"]
-    return model.weights["unembed.W_U"].T
+def _unembedding(trace: PromptTrace) -> Tensor:
+    """One direction per token, [vocab, d_model]; of a trace, since its weights may be edited."""
+    if trace.model.config.tied:
+        return trace.weights["embed.W_E"]
+    return trace.weights["unembed.W_U"].T

@@ -98,6 +98,15 @@ class PromptTrace(Trace):
         edits = {name: changes for name, changes in self.edits.items() if name in names}
         return PromptTrace(model, self.ids, edits, base=self)
 
+    def reread(self, prompt: str | Sequence[int]) -> PromptTrace:
+        """Another prompt through the same weights, the edited ones among them.
+
+        Edits of steps belong to this prompt and stay behind. Raises what `Model.trace` raises.
+        """
+        edits = {name: changes for name, changes in self.edits.items() if name in self.weights}
+        trace = self.model.trace(prompt)
+        return trace.edit(edits) if edits else trace
+
     def __len__(self) -> int:
         """The number of tokens."""
         return len(self.ids)

@@ -89,7 +89,7 @@ def near(lesson: Lesson) -> None:
         lesson.say("near.made_up", "result", **made_up)
         lesson.elsewhere("near.real", model="bundled")
         return
-    config, twins = model.config, pictures.twins(model, own)
+    config, twins = model.config, pictures.twins(look.trace, own)
     chance = number(pictures.chance(config.n_vocab, config.d_model))
     lesson.say("near.chance", n=config.n_vocab - 1, d=config.d_model, chance=chance)
     if twins:

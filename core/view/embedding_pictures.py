@@ -7,12 +7,13 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import torch
+from torch.utils.weak import WeakTensorKeyDictionary
 
 import core
 from core.analysis import embedding as analysis
 from core.graph import explain as exact
 from core.models.bpe import gpt2_tokenizer
-from core.models.model import Model, PromptTrace
+from core.models.model import PromptTrace
 from core.models.published import GPT3
 from core.view import matrix
 from core.view.cut import Cut
@@ -29,6 +30,8 @@ ANIMALS = {"cat": (0.2, 0.9, 0.1), "dog": (0.3, 0.8, 0.2), "car": (0.9, 0.1, 0.4
 SPLITS = ("cat sat", "someunknownPlace")
 
 _products: WeakKeyDictionary[PromptTrace, analysis.OneHotProduct] = WeakKeyDictionary()
+# By table, which all texts share and an edit replaces: what was asked of its rows.
+_near, _twins = WeakTensorKeyDictionary(), WeakTensorKeyDictionary()
 
 
 def product(trace: PromptTrace) -> analysis.OneHotProduct:
@@ -160,7 +163,7 @@ def _pair(look: Look, other: str) -> str:
 def neighbours(look: Look) -> str:
     """The tokens whose rows of W_E point most nearly where this token's row points."""
     own = look.trace.ids[look.token]
-    found = nearest(look.trace.model, own)
+    found = nearest(look.trace, own)
     bars = []
     for one in found:
         width = f"width:{100 * max(one.cosine, 0.0):.1f}%;background:{SHARE}"
@@ -170,19 +173,24 @@ def neighbours(look: Look) -> str:
     return tag("ol", *bars, cls="near")
 
 
-@lru_cache(maxsize=256)
-def nearest(model: Model, token_id: int) -> tuple[analysis.Neighbour, ...]:
+def nearest(trace: PromptTrace, token_id: int) -> list[analysis.Neighbour]:
     """The nearest few, the nearest first."""
-    return tuple(analysis.nearest(model, token_id, NEIGHBOURS))
+    known = _near.setdefault(trace.weights["embed.W_E"], {})
+    if token_id not in known:
+        known[token_id] = analysis.nearest(trace, token_id, NEIGHBOURS)
+    return known[token_id]
 
 
-@lru_cache(maxsize=256)
-def twins(model: Model, token_id: int) -> int:
+def twins(trace: PromptTrace, token_id: int) -> int:
     """How many other tokens have practically the same row."""
-    rows = model.weights["embed.W_E"]
-    with torch.inference_mode():
-        cosines = torch.nn.functional.cosine_similarity(rows, rows[token_id], dim=-1)
-        return int((cosines >= SAME).sum().item()) - 1
+    rows = trace.weights["embed.W_E"]
+    known = _twins.setdefault(rows, {})
+    if token_id not in known:
+        with torch.inference_mode():
+            cosines = torch.nn.functional.cosine_similarity(rows, rows[token_id], dim=-1)
+            others = torch.arange(len(rows), device=rows.device) != token_id
+            known[token_id] = int(((cosines >= SAME) & others).sum().item())
+    return known[token_id]
 
 
 @lru_cache(maxsize=8)

@@ -95,7 +95,7 @@ def choice(look: Look, found: list[Candidate], here: int) -> str:
 def product(look: Look, candidate: Candidate) -> str:
     """The row, the token's direction, and number by number their product: the logit's terms."""
     own = look.values(read(look))[look.token]
-    towards = residual.direction(look.trace.model, candidate.id).cpu().numpy()
+    towards = residual.direction(look.trace, candidate.id).cpu().numpy()
     step = read(look)
     row_limit, limit = limit_of(look.trace, step), limit_of(look.trace, directions(look))
     products = own * towards

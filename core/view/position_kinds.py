@@ -102,11 +102,11 @@ def _most_alike(look: Look, cosines: np.ndarray) -> str:
 
 def vectors(look: Look) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """A query and a key of the first block: at each place, and turned as rotary would turn them."""
-    trace, model = look.trace, look.trace.model
+    trace = look.trace
     n = SHIFTS + DISTANCES - 1
     ids = trace.ids[look.token], trace.ids[0]
-    q, k = analysis.query_and_key(model, *ids, look.head, n)
-    bare = model.switch(position="none")
+    q, k = analysis.query_and_key(trace, *ids, look.head, n)
+    bare = trace.switch(position="none")
     q_bare, k_bare = (rows[0] for rows in analysis.query_and_key(bare, *ids, look.head, 1))
     return q, k, analysis.turned(q_bare, n), analysis.turned(k_bare, n)
 

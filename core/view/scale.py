@@ -137,7 +137,7 @@ def _terms(trace: PromptTrace) -> Tensor:
     rows, logits = trace[trace.step("logits").inputs[0]], trace["logits"]
     best = logits.argmax(dim=-1).tolist()
     return torch.stack(
-        [row * residual.direction(trace.model, i) for row, i in zip(rows, best, strict=True)]
+        [row * residual.direction(trace, i) for row, i in zip(rows, best, strict=True)]
     )
 
 

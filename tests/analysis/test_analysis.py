@@ -118,7 +118,7 @@ def test_cosine(a, b, printed):
 def test_nearest_leaves_the_token_itself_out(trace):
     rows = array(trace.weights["embed.W_E"])
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    found = embedding.nearest(trace.model, 0, k=10)
+    found = embedding.nearest(trace, 0, k=10)
     assert len(found) == 5 and 0 not in [n.id for n in found]
     assert [n.cosine for n in found] == pytest.approx(sorted((unit @ unit[0])[1:], reverse=True))
 

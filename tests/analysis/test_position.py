@@ -65,7 +65,7 @@ def test_turned_rows_depend_on_the_distance_only(width):
 
 def test_query_and_key_are_those_of_the_model_at_each_place():
     model = example("block")
-    q, k = position.query_and_key(model, 2, 0, head=1, n=4)
     trace = model.trace([0, 0, 0, 2])
+    q, k = position.query_and_key(trace, 2, 0, head=1, n=4)
     torch.testing.assert_close(q[3], trace["blocks.0.attn.q"][1, 3])
     torch.testing.assert_close(k[1], trace["blocks.0.attn.k"][1, 1])

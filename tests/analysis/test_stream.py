@@ -92,7 +92,7 @@ def test_lens_at_one_place(trace):
 
 def test_direction_gives_the_logit(trace):
     row = array(trace["ln_f.out"])[6]
-    towards = array(residual.direction(trace.model, 11))
+    towards = array(residual.direction(trace, 11))
     assert row @ towards == pytest.approx(trace.value("logits", (6, 11)))
 
 
