@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 from torch import Tensor
 
 from core.changes.align import Rows
-from core.graph import StepDiff, compare
+from core.graph import Step, StepDiff, compare
 from core.graph.op import Input
 from core.models.model import PromptTrace
 
@@ -65,28 +67,34 @@ def ripple(before: PromptTrace, after: PromptTrace, rows: Sequence[int | None] =
     same = tuple(range(len(after)))
     rows = tuple(rows) or same
     straight = rows == same and len(before) == len(after)
-    names = [*after.steps, *(name for name in before.steps if name not in after)]
     shared = _shared(before, after) if straight else frozenset()
-    diffs = []
-    for name in names:
-        step = (after if name in after else before).step(name)
-        if isinstance(step.op, Input):
-            continue
-        if name in shared:
-            diffs.append(StepDiff(name, False, 0.0, 0.0, None, 0, (), (before.shape(name),) * 2))
-            continue
-        old, new = _value(before, name), _value(after, name)
-        if straight or old is None or new is None:
-            diffs.append(compare(name, step.axes, old, new))
-        else:
-            diffs.append(_aligned(name, step.axes, old, new, rows))
+    steps = [after.step(name) for name in after.steps]
+    steps += [before.step(name) for name in before.steps if name not in after]
+    computed = [step for step in steps if not isinstance(step.op, Input)]
+    diffs: list[StepDiff] = []
+    for _, block in groupby(computed, key=lambda step: step.block):
+        diffs += _compared(before, after, list(block), shared, () if straight else rows)
     return Ripple(tuple(diffs), rows)
 
 
-def _value(trace: PromptTrace, name: str) -> Tensor | None:
-    if name not in trace:
-        return None
-    return trace[name]
+def _compared(
+    before: PromptTrace,
+    after: PromptTrace,
+    steps: Sequence[Step],
+    shared: frozenset[str],
+    rows: Sequence[int | None],
+) -> Iterator[StepDiff]:
+    """Some steps; their values are read together, for then what they need is computed once."""
+    names = [step.name for step in steps if step.name not in shared]
+    old, new = (trace.read(n for n in names if n in trace) for trace in (before, after))
+    for step in steps:
+        name, axes = step.name, step.axes
+        if name in shared:
+            yield StepDiff(name, False, 0.0, 0.0, None, 0, (), (before.shape(name),) * 2)
+        elif rows and name in old and name in new:
+            yield _aligned(name, axes, old[name], new[name], rows)
+        else:
+            yield compare(name, axes, old.get(name), new.get(name))
 
 
 def _shared(before: PromptTrace, after: PromptTrace) -> frozenset[str]:
@@ -114,15 +122,30 @@ def _aligned(
     found = compare(name, axes, old, new)
     added = [i for i, row in enumerate(rows) if row is None]
     own = next((axis for axis, word in enumerate(axes) if word in TOKEN_AXES), None)
-    if own is None or None in found.shapes:
+    unlike = found.shapes[0] != found.shapes[1]
+    if own is None or unlike or not (found.changed or added):
         return found
     where = found.where
     if where is not None:
         where = tuple(
             here[i] if word in TOKEN_AXES else i for i, word in zip(where, axes, strict=True)
         )
-    positions = tuple(sorted({*(here[i] for i in found.positions), *added}))
-    return replace(found, changed=found.changed or bool(added), where=where, positions=positions)
+    return replace(
+        found,
+        changed=True,
+        where=where,
+        positions=tuple(sorted({*(here[i] for i in found.positions), *added})),
+        rows=_spread(found.rows, here, len(rows)),
+        relative_rows=_spread(found.relative_rows, here, len(rows)),
+    )
+
+
+def _spread(values: Sequence[float], here: Sequence[int], length: int) -> tuple[float, ...]:
+    """The values at the tokens that they are of; what is new is infinitely far from nothing."""
+    spread = [math.inf] * length
+    for i, value in zip(here, values or [0.0] * len(here), strict=True):
+        spread[i] = value
+    return tuple(spread)
 
 
 def _places(like: Tensor, rows: Sequence[int]) -> Tensor:

@@ -22,6 +22,9 @@ class StepDiff:
     relative: largest, over the largest finite absolute value in the first trace.
     count: how many elements differ. positions: the indices along the token axis where any does.
     shapes: of the first and the second, None where a step is missing.
+    rows: the largest difference at each index along the token axis. relative_rows: each over the
+    largest finite absolute value that the first has there. Both are empty if nothing changed, if
+    there is no such axis, or if the two cannot be compared.
     """
 
     name: str
@@ -32,6 +35,8 @@ class StepDiff:
     count: int
     positions: tuple[int, ...]
     shapes: tuple[tuple[int, ...] | None, tuple[int, ...] | None]
+    rows: tuple[float, ...] = ()
+    relative_rows: tuple[float, ...] = ()
 
 
 def diff(a: Trace, b: Trace) -> list[StepDiff]:
@@ -59,21 +64,77 @@ def compare(name: str, axes: Iterable[str], a: Tensor | None, b: Tensor | None) 
     a, b = (value.detach().cpu() for value in _alike(a, b))
     if torch.equal(a, b):
         return StepDiff(name, False, 0.0, 0.0, None, 0, (), shapes)
-    gap = (a - b).abs()
-    if not gap.sum().isfinite():  # equal infinities, or NaN in one: what subtracting gives is NaN
-        equal = (a == b) | (a.isnan() & b.isnan())
-        gap = torch.where(equal, 0.0, gap.nan_to_num(nan=torch.inf, posinf=torch.inf))
-    differs = gap != 0
-    if not differs.any():
+    # There may be millions of values: each is read as few times as can be.
+    axis = _token_axis(tuple(axes))
+    gap, far = _gap(a, b, axis)
+    count = int(torch.count_nonzero(gap))
+    if not count:  # NaN in both
         return StepDiff(name, False, 0.0, 0.0, None, 0, (), shapes)
-    where = tuple(int(i) for i in torch.unravel_index(gap.argmax(), gap.shape))
+    where = _place(gap, far)
     # Exactly as the difference of two numbers; the type of the values may round it.
-    largest = abs(a[where].item() - b[where].item()) if gap[where].isfinite() else math.inf
-    scale = torch.where(a.isfinite(), a, 0.0).abs().max().item()
-    relative = largest / scale if scale else math.inf
-    positions = _positions(tuple(axes), differs)
-    count = int(differs.sum())
-    return StepDiff(name, True, largest, relative, where, count, positions, shapes)
+    largest = abs(a[where].item() - b[where].item())
+    largest = math.inf if math.isnan(largest) else largest
+    size = _furthest(a, axis)
+    if not _finite(size):
+        size = _furthest(torch.where(a.isfinite(), a, 0.0), axis)
+    relative = _share(largest, size.max().item())
+    rows, sizes = _by_token(far, axis), _by_token(size, axis)
+    positions = tuple(i for i, row in enumerate(rows) if row)
+    shares = tuple(map(_share, rows, sizes))
+    return StepDiff(name, True, largest, relative, where, count, positions, shapes, rows, shares)
+
+
+def _gap(a: Tensor, b: Tensor, axis: int | None) -> tuple[Tensor, Tensor]:
+    """How far b is from a, infinitely where one of two is infinite or not a number; `_furthest`."""
+    gap = b - a
+    far = _furthest(gap, axis)
+    if not _finite(far):  # equal infinities, or NaN in one: what subtracting gives is NaN
+        equal = (a == b) | (a.isnan() & b.isnan())
+        infinite = gap.abs().nan_to_num(nan=torch.inf, posinf=torch.inf)
+        gap = torch.where(equal, 0.0, infinite)
+        far = _furthest(gap, axis)
+    return gap, far
+
+
+def _token_axis(axes: tuple[str, ...]) -> int | None:
+    """The axis that counts the tokens; attention arrays count by query."""
+    return next((i for i, word in enumerate(axes) if word in ("pos", "query")), None)
+
+
+def _furthest(values: Tensor, axis: int | None) -> Tensor:
+    """How far from 0 the furthest is along the last axis, unless that is the token axis."""
+    if not values.ndim or axis == values.ndim - 1:
+        return values.abs()
+    return torch.maximum(-values.amin(dim=-1), values.amax(dim=-1))
+
+
+def _place(gap: Tensor, far: Tensor) -> tuple[int, ...]:
+    """The index of the largest difference; of several, the first."""
+    first, where = int(far.argmax()), ()
+    for size in reversed(far.shape):
+        first, i = divmod(first, size)
+        where = (i, *where)
+    if far.ndim < gap.ndim:
+        where += (int(gap[where].abs().argmax()),)
+    return where
+
+
+def _finite(far: Tensor) -> bool:
+    """Whether all of these are numbers, which none is if the largest is not."""
+    return math.isfinite(far.max().item())
+
+
+def _by_token(far: Tensor, axis: int | None) -> tuple[float, ...]:
+    """The furthest of all for each token."""
+    if axis is None:
+        return ()
+    others = [i for i in range(far.ndim) if i != axis]
+    return tuple((far.amax(dim=others) if others else far).tolist())
+
+
+def _share(part: float, whole: float) -> float:
+    """A part of a whole; of nothing, something is infinitely much."""
+    return part / whole if whole else math.inf if part else 0.0
 
 
 def _alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,13 +142,3 @@ def _alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     wider = torch.promote_types(a.dtype, b.dtype)
     wider = wider if wider.is_floating_point and wider.itemsize >= 4 else torch.float64
     return a.to(wider), b.to(wider)
-
-
-def _positions(axes: tuple[str, ...], differs: Tensor) -> tuple[int, ...]:
-    """The token positions at which anything differs; attention arrays count by query."""
-    axis = next((i for i, word in enumerate(axes) if word in ("pos", "query")), None)
-    if axis is None:
-        return ()
-    others = [i for i in range(differs.ndim) if i != axis]
-    rows = differs.any(dim=others) if others else differs
-    return tuple(rows.nonzero().flatten().tolist())
