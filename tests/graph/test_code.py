@@ -12,6 +12,7 @@ SETTINGS = [
         "part-1",
         "part-2",
         "part-3",
+        "part-3-no-position",
         "part-4",
         "part-4-mlp",
         "part-5",

@@ -8,7 +8,17 @@ import core
 from core.models.model import Model, PromptTrace
 from tests.support.random_models import CONFIGS, IDS, random_model
 
-PRESETS = ("part-1", "part-2", "part-3", "part-4", "part-4-mlp", "part-5", "part-6", "block")
+PRESETS = (
+    "part-1",
+    "part-2",
+    "part-3",
+    "part-3-no-position",
+    "part-4",
+    "part-4-mlp",
+    "part-5",
+    "part-6",
+    "block",
+)
 SUBJECTS = [
     *(("worked-example", preset, torch.float64) for preset in PRESETS),
     *(("random", name, torch.float32) for name in CONFIGS),
