@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from core.view import elements, ripple_stops
 from core.view.html import div, esc, tag
+from core.view.overview_path import stop_of
+from core.view.ripple_stops import Shift
 from core.view.state import State
 from core.view.texts import Text
 
-OVERVIEW = "overview"
+OVERVIEW, EXPERIMENTS = "overview", "experiments"
 # Every stop and the page that opens it. A stop without a page of its own is a place on the
 # Overview; give it a page by adding a line to PAGES.
 STOPS = (
@@ -40,7 +46,7 @@ PAGES = {
 WITHIN = {"wo", "norm"}  # stops that are a place further down on their page
 # A page beside the way, and the stop where it branches off.
 BESIDE = {"stream": "residual"}
-FILES = {page: f"pages/{page}.py" for page in (OVERVIEW, *PAGES.values(), *BESIDE)}
+FILES = {p: f"pages/{p}.py" for p in (OVERVIEW, EXPERIMENTS, *PAGES.values(), *BESIDE)}
 
 
 def target(stop: str) -> tuple[str, str]:
@@ -50,12 +56,17 @@ def target(stop: str) -> tuple[str, str]:
     return OVERVIEW, f"stop-{stop}"
 
 
-def strip(t: Text, state: State, page: str) -> str:
-    """The strip as a list of links that keep everything; `page` is where we are."""
+def strip(t: Text, state: State, page: str, shifts: Mapping[str, Shift] | None = None) -> str:
+    """The strip as a list of links that keep everything; `page` is where we are.
+
+    shifts: what changed at the stops; None where nobody changed anything.
+    """
     query = state.address()
     home = _link(query, t("strip.overview"), OVERVIEW, "", page == OVERVIEW, "home")
-    stops = [_stop(t, query, stop, page) for stop in STOPS]
-    return tag("nav", home, tag("ol", *stops), cls="strip", aria_label=t("strip.label"))
+    stops = [_stop(t, query, stop, page, shifts) for stop in STOPS]
+    beside = _link(query, t("strip.experiments"), EXPERIMENTS, "", page == EXPERIMENTS, "home")
+    cls = "strip" if shifts is None else "strip rippled"
+    return tag("nav", home, tag("ol", *stops), beside, cls=cls, aria_label=t("strip.label"))
 
 
 def page_link(state: State, label: str, page: str) -> str:
@@ -63,20 +74,61 @@ def page_link(state: State, label: str, page: str) -> str:
     return div("try", _link(state.address(), label, page, "", False, "pill"))
 
 
-def _stop(t: Text, query: str, stop: str, page: str) -> str:
+def step_place(name: str) -> tuple[str, str]:
+    """The page that teaches a step, and the place on it."""
+    stop = stop_of(elements.within(name))
+    return target("logits" if stop == "sample" else stop)
+
+
+def step_goal(state: State, name: str, **where: int) -> dict[str, object]:
+    """Attributes of a link to the page that teaches a step, at its block; `where` is looked at."""
+    page, anchor = step_place(name)
+    if (block := elements.block(name)) is not None:
+        where["layer"] = block
+    return {
+        "href": page + state.address(**where) + (f"#{anchor}" if anchor else ""),
+        "data_page": page,
+        "data_anchor": anchor or None,
+        "data_set": urlencode(where) or None,
+    }
+
+
+def _stop(t: Text, query: str, stop: str, page: str, shifts: Mapping[str, Shift] | None) -> str:
     to, anchor = target(stop)
     here = page != OVERVIEW and (to == page or BESIDE.get(page) == stop)
-    return tag("li", _link(query, t(f"stops.{stop}"), to, anchor, here, "stop"))
+    name, place = t(f"stops.{stop}"), (to, anchor, here)
+    if shifts is None:
+        return tag("li", _link(query, name, *place, "stop"))
+    shift = shifts.get(stop)
+    says = ripple_stops.says(t, stop, shift)
+    cls = "stop" if shift else "stop same"
+    around = ripple_stops.bars(shift), ripple_stops.written(t, shift)
+    return tag("li", _link(query, name, *place, cls, around, says))
 
 
-def _link(query: str, label: str, page: str, anchor: str, here: bool, cls: str) -> str:
+def _link(
+    query: str,
+    label: str,
+    page: str,
+    anchor: str,
+    here: bool,
+    cls: str,
+    around: tuple[str, str] = ("", ""),
+    says: str | None = None,
+) -> str:
+    """around: HTML before and after the label. says: what it is called instead of that."""
     path = "./" if page == OVERVIEW else page
+    before, after = around
     return tag(
         "a",
+        before,
         tag("span", esc(label)),
+        after,
         cls=f"{cls} here" if here else cls,
         href=path + query + (f"#{anchor}" if anchor else ""),
         data_page=page,
         data_anchor=anchor or None,
         aria_current="page" if here else None,
+        aria_label=says,
+        title=says,
     )

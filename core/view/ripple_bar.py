@@ -1,0 +1,138 @@
+"""What followed from a change, in one line under the strip of every page."""
+
+from __future__ import annotations
+
+from core.graph import StepDiff
+from core.view import elements
+from core.view.compare import SIDES, Comparison
+from core.view.html import chip, div, esc, para, shown, tag
+from core.view.look import Look
+from core.view.ripple_words import step_name
+from core.view.strip import OVERVIEW, step_goal
+
+MOST = 6  # tokens that are named
+MAP = "stop-ripple"  # where on the Overview the whole ripple is drawn
+
+
+def ripple_bar(look: Look) -> str:
+    """How many steps changed, where first, which tokens are new, and which side is shown.
+
+    Empty where nobody changed anything.
+    """
+    if look.compared is None:
+        return ""
+    line = div("count", _count(look), _tokens(look))
+    foot = div("foot", _legend(look), _travels(look)) if look.compared.ripple.count else ""
+    parts = div("line", line, _sides(look)), foot, *_notes(look)
+    return tag("section", *parts, cls="ripple-bar", aria_label=look.t("ripple.bar.label"))
+
+
+def _count(look: Look) -> str:
+    t, ripple = look.t, look.compared.ripple
+    total = len(ripple.diffs)
+    says = tag("b", esc(t("ripple.bar.count", n=ripple.count, total=total)))
+    if ripple.first is None:
+        return tag("span", says, " ", esc(t(f"ripple.nothing.{why_nothing(look.compared)}")))
+    link = tag(
+        "a", esc(first_words(look, ripple.first)), **step_goal(look.state, ripple.first.name)
+    )
+    return tag("span", says, esc(t("ripple.bar.first")), " ", link)
+
+
+def first_words(look: Look, diff: StepDiff) -> str:
+    """The first step that changed, and the weights that were changed before it."""
+    t, compared = look.t, look.compared
+    after, name = compared.after, step_name(look.t, diff.name)
+    if diff.name not in after:
+        return name
+    if diff.name in after.edits:
+        return t("ripple.bar.by_hand", step=name)
+    old = compared.before.weights
+    causes = [
+        elements.within(part).rpartition(".")[2]
+        for part in after.step(diff.name).inputs
+        if part in after.weights and after.weights[part] is not old.get(part)
+    ]
+    return f"{', '.join(causes)} → {name}" if causes else name
+
+
+def why_nothing(compared: Comparison) -> str:
+    """Why nothing followed: the key of a sentence."""
+    after, before = compared.after, compared.before
+    if compared.applied.unfit and after is before:
+        return "unfit"
+    if after is before:
+        return "off"
+    edited = {name for name in after.edits if name in after.weights}
+    if (
+        edited
+        and edited <= {"embed.W_E", "embed.W_P"}
+        and any(not after.weights[name].equal(before.weights[name]) for name in edited)
+    ):
+        return "unused"
+    same = all(after.weights[name].equal(before.weights[name]) for name in edited)
+    return "equal" if same else "absorbed"
+
+
+def _tokens(look: Look) -> str:
+    """For another text: the tokens that are new, in another's place, elsewhere, and gone."""
+    compared, t = look.compared, look.t
+    old, new, rows = compared.before, compared.after, compared.rows
+    if old.ids == new.ids:
+        return ""
+    added = [chip(new.tokens[i], i, cls="tok mini") for i, row in enumerate(rows) if row is None]
+    swapped = [
+        esc(f"{shown(old.tokens[row])} → ") + chip(new.tokens[i], i, cls="tok mini")
+        for i, row in enumerate(rows)
+        if row is not None and old.ids[row] != new.ids[i]
+    ]
+    moved = sum(row not in (None, i) and old.ids[row] == new.ids[i] for i, row in enumerate(rows))
+    gone = [tag("s", esc(shown(old.tokens[i]))) for i in range(len(old)) if i not in rows]
+    parts = [
+        _named(look, key, found)
+        for key, found in (("added", added), ("swapped", swapped), ("gone", gone))
+        if found
+    ]
+    if moved:
+        parts.append(tag("span", esc(t("ripple.bar.moved", n=moved))))
+    return "".join(parts)
+
+
+def _named(look: Look, key: str, found: list[str]) -> str:
+    rest = len(found) - MOST
+    more = esc(look.t("overview.belt.more", n=rest)) if rest > 0 else ""
+    label = esc(look.t(f"ripple.bar.{key}"))
+    return tag("span", label, " ", " ".join(found[:MOST]), " ", more, cls="tokens")
+
+
+def _travels(look: Look) -> str:
+    """A link to the picture of the whole ripple."""
+    where = {"data_page": OVERVIEW, "data_anchor": MAP}
+    href = f"./{look.state.address()}#{MAP}"
+    return tag("a", esc(look.t("ripple.bar.travels")), href=href, **where)
+
+
+def _sides(look: Look) -> str:
+    """Which of the two is shown, or what is between them."""
+    options = (
+        tag(
+            "a",
+            esc(look.t(f"ripple.side.{side}")),
+            aria_current="true" if side == look.side else None,
+            title=look.t(f"ripple.side.{side}_says"),
+            **look.state.link(side=side),
+        )
+        for side in SIDES
+    )
+    return div("sides", *options, role="group", aria_label=look.t("ripple.side.label"))
+
+
+def _legend(look: Look) -> str:
+    """How to read what is marked on this side."""
+    mark = tag("i", cls="swatch changed") if look.side != "before" else ""
+    return tag("p", mark, esc(look.t(f"ripple.side.{look.side}_says")))
+
+
+def _notes(look: Look) -> list[str]:
+    unfit = len(look.compared.applied.unfit)
+    return [para(look.t("ripple.bar.unfit", n=unfit), "unfit")] if unfit else []

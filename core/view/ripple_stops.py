@@ -1,0 +1,99 @@
+"""The ripple along the path strip: how much the steps of every stop changed."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.graph import StepDiff
+from core.view import elements
+from core.view.compare import Comparison
+from core.view.html import esc, tag
+from core.view.overview_path import stop_of
+from core.view.ripple_words import amount, share, size, step_name, strength
+from core.view.texts import Text
+
+TYPED = ("text", "tokens")  # stops before the first step that is computed
+
+
+@dataclass(frozen=True)
+class Shift:
+    """How much changed at one stop. Of nothing there is none.
+
+    rises: from 0 to 1, how high a bar each of its blocks has, or its only one. most: the step
+    with the largest relative change, of those where it is finite. typed, of: how many tokens of
+    the text changed, of how many.
+    """
+
+    rises: tuple[float, ...]
+    most: StepDiff | None = None
+    typed: int = 0
+    of: int = 0
+
+
+def shifts(compared: Comparison) -> dict[str, Shift]:
+    """The stops where something changed."""
+    found: dict[str, list[StepDiff]] = defaultdict(list)
+    for diff in compared.ripple.diffs:
+        found[stop_of(elements.within(diff.name))].append(diff)
+    moved = {
+        stop: Shift(_rises(diffs), max((d for d in diffs if d.changed), key=_weight))
+        for stop, diffs in found.items()
+        if any(diff.changed for diff in diffs)
+    }
+    if compared.before.ids != compared.after.ids:
+        kept = [
+            row == i and compared.before.ids[row] == own
+            for i, (row, own) in enumerate(zip(compared.rows, compared.after.ids, strict=True))
+        ]
+        shift = Shift((1 - sum(kept) / len(kept),), None, kept.count(False), len(kept))
+        moved |= dict.fromkeys(TYPED, shift)
+    return moved
+
+
+def _weight(diff: StepDiff) -> tuple[bool, float]:
+    return math.isfinite(diff.relative), diff.relative
+
+
+def _rises(diffs: Sequence[StepDiff]) -> tuple[float, ...]:
+    """The highest of each block."""
+    highest: dict[int | None, float] = {}
+    for diff in diffs:
+        block = elements.block(diff.name)
+        part = strength(diff.relative) if diff.changed else 0.0
+        highest[block] = max(highest.get(block, 0.0), part)
+    return tuple(highest.values())
+
+
+def bars(shift: Shift | None) -> str:
+    """One bar for each block, as high as what changed there."""
+    heights = () if shift is None else shift.rises
+    return tag("span", *(_bar(height) for height in heights), cls="rise")
+
+
+def _bar(height: float) -> str:
+    return tag("i", style=f"height:{height:.0%}" if height else "height:0")
+
+
+def written(t: Text, shift: Shift | None) -> str:
+    """The two numbers under a stop."""
+    if shift is None:
+        pair = "–", ""
+    elif shift.most is None:
+        pair = f"{shift.typed} / {shift.of}", t("ripple.typed", n=shift.of)
+    else:
+        pair = size(shift.most.largest), share(shift.most.relative)
+    return tag("span", *(tag("span", esc(text)) for text in pair), cls="much")
+
+
+def says(t: Text, stop: str, shift: Shift | None) -> str:
+    """The same in words."""
+    name = t(f"stops.{stop}")
+    if shift is None:
+        return t("ripple.stop.same", stop=name)
+    if shift.most is None:
+        return t("ripple.stop.typed", stop=name, n=shift.typed, total=shift.of)
+    step = step_name(t, shift.most.name)
+    return t("ripple.stop.moved", stop=name, step=step, amount=amount(t, shift.most))

@@ -1,0 +1,58 @@
+"""How much a step changed, in the few characters and in the words that people see."""
+
+from __future__ import annotations
+
+import math
+
+from core.graph import StepDiff
+from core.view import elements
+from core.view.html import number
+from core.view.texts import Text
+
+NEXT_TO_NOTHING = 0.001
+MANY_TIMES = 10  # from which a change is so many times what was there, not so many per cent
+
+
+def size(value: float) -> str:
+    """A difference in few characters: 0.003, 0.31, 12.5, 130; ≈ 0 for less."""
+    if not math.isfinite(value):
+        return "∞"
+    if 0 < value < NEXT_TO_NOTHING:
+        return "≈ 0"
+    digits = next(d for least, d in ((100, 0), (10, 1), (0.1, 2), (0, 3)) if value >= least)
+    return number(value, digits)
+
+
+def share(part: float) -> str:
+    """A relative difference in few characters: 0.4 %, 12 %, ×15; ≈ 0 % for less."""
+    if not math.isfinite(part):
+        return "∞"
+    if part >= MANY_TIMES:
+        return f"×{part:.0f}" if part < 10**4 else "×9999+"
+    if 0 < part < NEXT_TO_NOTHING:
+        return "≈ 0 %"
+    return f"{part:.1%}"[:-1] + " %" if part < 0.0995 else f"{part:.0%}"[:-1] + " %"
+
+
+def strength(part: float) -> float:
+    """How far a bar rises, or how strong a cell is: the root, so that small changes show too."""
+    return math.sqrt(min(part, 1.0))
+
+
+def step_name(t: Text, name: str) -> str:
+    """A step in a word or two: `query`, and in which block."""
+    short = t(f"opened.role.{elements.role(name)}.short")
+    block = elements.block(name)
+    return short if block is None else t("ripple.step", step=short, i=str(block))
+
+
+def amount(t: Text, diff: StepDiff) -> str:
+    """How much a step changed, in a sentence's words."""
+    if diff.shapes[0] is None or diff.shapes[1] is None or diff.shapes[0] != diff.shapes[1]:
+        kind = "new" if diff.shapes[0] is None else "gone" if diff.shapes[1] is None else "reshaped"
+        return t(f"ripple.amount.{kind}")
+    if not math.isfinite(diff.largest):
+        return t("ripple.amount.infinite")
+    if not math.isfinite(diff.relative):
+        return t("ripple.amount.from_zero", size=size(diff.largest))
+    return t("ripple.amount.some", size=size(diff.largest), share=share(diff.relative))
