@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 Rows = tuple[int | None, ...]
 
@@ -11,9 +12,27 @@ Rows = tuple[int | None, ...]
 def align(before: Sequence[int], after: Sequence[int]) -> Rows:
     """For each token of `after` the position in `before` that it corresponds to; None if new.
 
-    Runs that stayed are matched first, then tokens that moved, then those that stand in the place
-    of another one. Each position of `before` occurs once at most.
+    What the two begin and end with stays where it is. Between, runs that stayed are matched first,
+    then tokens that moved, then those that stand in the place of another one. Each position of
+    `before` occurs once at most.
     """
+    first = _alike(before, after)
+    last = _alike(before[first:][::-1], after[first:][::-1])
+    stop_before, stop_after = len(before) - last, len(after) - last
+    middle = _between(before[first:stop_before], after[first:stop_after])
+    return (
+        *range(first),
+        *(None if row is None else first + row for row in middle),
+        *range(stop_before, len(before)),
+    )
+
+
+def _alike(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens the two have in common at the beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _between(before: Sequence[int], after: Sequence[int]) -> list[int | None]:
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     rows: list[int | None] = [None] * len(after)
     for kind, start, _, first, last in blocks:
@@ -31,4 +50,4 @@ def align(before: Sequence[int], after: Sequence[int]) -> Rows:
             open_ = [i for i in range(first, last) if rows[i] is None]
             for i, j in zip(open_, left, strict=False):
                 rows[i] = j
-    return tuple(rows)
+    return rows

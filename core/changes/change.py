@@ -75,7 +75,10 @@ class Changes:
         return self.with_entries(map(Entry, changes))
 
     def with_entries(self, entries: Iterable[Entry]) -> Changes:
-        new = {entry.place: entry for entry in entries}
+        new: dict[tuple, Entry] = {}
+        for entry in entries:
+            new.pop(entry.place, None)  # so that the later one of two comes last
+            new[entry.place] = entry
         kept = tuple(entry for entry in self.entries if entry.place not in new)
         return Changes(kept + tuple(new.values()))
 

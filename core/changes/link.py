@@ -13,6 +13,7 @@ import re
 
 from core.changes.change import Change, Changes, Entry, Patch, Put, Switch
 from core.changes.switches import SWITCHES
+from core.models.tokenizer import clean_text
 
 VERSION = "v1"
 MOST = 2_000  # entries, and characters of a patch's text
@@ -46,8 +47,8 @@ def _fields(change: Change) -> tuple[str, ...]:
         return change.setting, change.value
     index = "-".join("x" if i is None else str(i) for i in change.index)
     if isinstance(change, Patch):
-        letters = base64.urlsafe_b64encode(change.text.encode()).decode("ascii").rstrip("=")
-        return change.name, index, TEXT + letters
+        letters = base64.urlsafe_b64encode(clean_text(change.text).encode())
+        return change.name, index, TEXT + letters.decode("ascii").rstrip("=")
     return change.name, index, repr(float(change.value))
 
 

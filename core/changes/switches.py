@@ -33,7 +33,7 @@ def _residual_of(config: Config) -> str:
 def _heads(value: str, config: Config) -> Settings:
     """One head as wide as all of them together, with the same numbers in its matrices."""
     if value == "several":
-        return {}
+        raise ConfigError("one head cannot be cut into several")
     if config.n_kv_heads != config.n_heads:
         raise ConfigError("heads that share keys and values cannot be joined into one")
     return {"n_heads": 1, "n_kv_heads": 1, "d_head": config.n_heads * config.d_head}

@@ -40,7 +40,24 @@ def put(value: Tensor, changes: Changes) -> Tensor:
 
 def merged(old: Edits, new: Edits) -> dict[str, dict[EditIndex, float | Tensor]]:
     """All edits of both; where they touch the same element, the new ones win."""
-    return {name: {**old.get(name, {}), **new.get(name, {})} for name in [*old, *new]}
+    return {name: _later(old.get(name, {}), new.get(name, {})) for name in [*old, *new]}
+
+
+def _later(old: Changes, new: Changes) -> dict[EditIndex, float | Tensor]:
+    """The old changes, then the new ones: an index that both have stands where the new one does."""
+    return {index: value for index, value in old.items() if index not in new} | dict(new)
+
+
+def resolved(edits: Edits, shape_of: Callable[[str], tuple[int, ...]]) -> dict[str, Changes]:
+    """The edits with negative indices resolved; of two for one place the later one."""
+    found: dict[str, dict[EditIndex, float | Tensor]] = {}
+    for name, changes in edits.items():
+        shape, places = shape_of(name), found.setdefault(name, {})
+        for index, new in changes.items():
+            place = tuple(i if i is None else i % n for i, n in zip(index, shape, strict=True))
+            places.pop(place, None)
+            places[place] = new
+    return found
 
 
 def same(a: Changes | None, b: Changes | None) -> bool:
@@ -60,9 +77,14 @@ def covers(changes: Changes, index: tuple[int, ...]) -> bool:
     )
 
 
-def check_edits(
-    edits: Edits, shape_of: Callable[[str], tuple[int, ...]], largest: float
-) -> None:
+def _fits(shape: tuple[int, ...], place: tuple[int, ...]) -> bool:
+    """Whether a tensor of one shape can be spread over another."""
+    return len(shape) <= len(place) and all(
+        size in (1, wanted) for size, wanted in zip(shape[::-1], place[::-1], strict=False)
+    )
+
+
+def check_edits(edits: Edits, shape_of: Callable[[str], tuple[int, ...]], largest: float) -> None:
     """Raise EditError unless every edit names an element that exists and a value that is one.
 
     largest: of all finite numbers that the elements can hold.
@@ -78,6 +100,10 @@ def _check_changes(name: str, shape: tuple[int, ...], changes: Changes, largest:
         )
         if not inside:
             raise EditError(f"{name} has no element {index}: its shape is {shape}")
+        place = tuple(size for i, size in zip(index, shape, strict=True) if i is None)
+        if isinstance(new, Tensor) and not _fits(new.shape, place):
+            size = tuple(new.shape)
+            raise EditError(f"{name}{list(index)} is {place}; {size} does not fit there")
         is_nan = new.isnan().any() if isinstance(new, Tensor) else math.isnan(new)
         if is_nan:
             raise EditError(f"{name}{list(index)} cannot be set to NaN")

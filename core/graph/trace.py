@@ -11,7 +11,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from core.graph.edit import EditError, Edits, check_edits, covers, put, same
+from core.graph.edit import EditError, Edits, check_edits, covers, put, resolved, same
 from core.graph.explain import Explanation, Operand
 from core.graph.graph import Graph, Plan, Step
 from core.graph.op import Cost, Input, Variable
@@ -51,11 +51,11 @@ class Trace:
         Raises EditError.
         """
         self.graph = graph
-        self.edits = edits or {}
         self.base = base
         self._sizes = sizes
         self.weights = weights
-        self.check_edits(self.edits)
+        self.check_edits(edits or {})
+        self.edits = resolved(edits or {}, self.shape)
         self.weights = self._edited(weights)
         self.reached = self._reach()
         self._kept = dict(inputs)

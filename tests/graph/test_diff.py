@@ -2,8 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import core
 from core.graph import compare
@@ -125,3 +128,58 @@ def test_the_smallest_difference_counts():
     found = compared([[1.0]], [[math.nextafter(1.0, 2)]])
     assert found.changed
     assert found.largest == 2**-52
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.5, 3e38, -3e38, 1e-45, INF, -INF, NAN]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(st.data(), st.sampled_from([torch.float32, torch.float64, torch.float16]))
+def test_any_numbers_against_numpy(data, dtype):
+    """Also infinities, NaN, numbers whose difference overflows, and those next to nothing."""
+    numbers = st.sampled_from(SPECIAL) | st.floats(width=16)
+    rows = st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=4, max_size=4)
+    a = torch.tensor(data.draw(rows), dtype=torch.float64).to(dtype)
+    b = torch.tensor(data.draw(rows), dtype=torch.float64).to(dtype)
+    for place in data.draw(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 2)))):
+        b[place] = a[place]
+    found = compare("x", AXES, a, b)
+    one, other = a.double().numpy(), b.double().numpy()
+    with np.errstate(invalid="ignore"):
+        gap = np.where(one == other, 0.0, np.abs(one - other))
+    gap = np.where(np.isnan(one) & np.isnan(other), 0.0, np.where(np.isnan(gap), INF, gap))
+    assert (found.changed, found.count) == (bool(gap.any()), np.count_nonzero(gap))
+    assert found.positions == tuple(np.flatnonzero(gap.any(axis=1)))
+    if found.changed:
+        in_type = gap.max() <= torch.finfo(torch.promote_types(dtype, torch.float32)).max
+        assert found.largest == pytest.approx(gap.max(), rel=1e-6) or not in_type
+        assert gap[found.where] > 0
+
+
+def test_a_difference_that_the_type_cannot_hold_is_still_a_number():
+    found = compare("x", AXES, torch.tensor([[3e38]]), torch.tensor([[-3e38]]))
+    assert found.largest == pytest.approx(6e38, rel=1e-6)
+    assert found.relative == pytest.approx(2.0)
+
+
+def test_whole_numbers_are_compared_exactly():
+    """Two token IDs that float32 could not tell apart."""
+    found = compare("x", ("pos",), torch.tensor([5, 2**24]), torch.tensor([5, 2**24 + 1]))
+    assert (found.largest, found.where, found.count, found.positions) == (1.0, (1,), 1, (1,))
+    bytes_ = torch.tensor([[0, 255]], dtype=torch.uint8), torch.tensor([[1, 0]], dtype=torch.uint8)
+    assert compare("x", AXES, *bytes_).largest == 255.0
+
+
+def test_zero_and_minus_zero_are_the_same_number():
+    assert not compared([[0.0]], [[-0.0]]).changed
+
+
+def test_nan_in_both_is_no_change_beside_one():
+    found = compared([[NAN, 1.0, INF]], [[NAN, 2.0, INF]])
+    assert (found.largest, found.relative, found.where, found.count) == (1.0, 1.0, (0, 1), 1)
+
+
+def test_float32_is_compared_with_itself_and_with_float64():
+    a = torch.tensor([[0.1]])
+    assert not compare("x", AXES, a, a.double()).changed
+    assert compare("x", AXES, a, torch.tensor([[0.1]], dtype=torch.float64)).largest < 2e-9

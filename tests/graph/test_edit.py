@@ -226,6 +226,10 @@ def test_a_switch_that_needs_other_matrices_says_so(trace):
         ({"logits": {(0, 6): 1.0}}, "has no element"),
         ({"logits": {(0,): 1.0}}, "its shape is"),
         ({"logits": {(0, 0): math.nan}}, "cannot be set to NaN"),
+        ({"logits": {(0, None): torch.zeros(5)}}, "does not fit there"),
+        ({"logits": {(0, 0): torch.zeros(1)}}, "does not fit there"),
+        ({"embed.W_E": {(None, 0): torch.zeros(6, 1)}}, "does not fit there"),
+        ({"logits": {(0, 0): 1.0}, "probs": {(3, 0): 1.0}}, r"probs has no element \(3, 0\)"),
     ],
 )
 def test_an_impossible_edit_is_refused(trace, edits, message):
@@ -234,4 +238,41 @@ def test_an_impossible_edit_is_refused(trace, edits, message):
 
 
 def test_negative_indices_count_from_the_end(trace):
-    assert trace.edit({"logits": {(-1, -1): 3.0}})["logits"][2, 5] == 3.0
+    edited = trace.edit({"logits": {(-1, -1): 3.0}})
+    assert edited["logits"][2, 5] == 3.0
+    assert edited.explain("logits", (2, 5)).edited
+    assert edited.edit({"logits": {(2, -1): 4.0}}).edits == {"logits": {(2, 5): 4.0}}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "largest"), [(torch.float32, 3.4028e38), (torch.float16, 65504.0)]
+)
+def test_a_number_that_the_type_cannot_hold_is_refused(dtype, largest):
+    trace = build(dtype).trace(IDS)
+    assert trace.edit({"embed.W_E": {(0, 0): -largest}}).weights["embed.W_E"].isfinite().all()
+    for name, index in (("embed.W_E", (0, 0)), ("embed.sum", (0, 0))):
+        with pytest.raises(core.EditError, match="at most"):
+            trace.edit({name: {index: 2 * largest}})
+
+
+def test_infinity_can_be_put_as_a_mask_does(trace):
+    edited = trace.edit({"blocks.0.attn.scores_masked": {(0, 2, 1): -math.inf}})
+    assert edited["blocks.0.attn.weights"][0, 2, 1] == 0
+
+
+def test_the_later_of_two_overlapping_edits_wins(trace):
+    """Also where the earlier edit of a whole axis is made again."""
+    once = trace.edit({"embed.W_E": {(None, 0): 1.0, (2, 0): 5.0}})
+    assert once.weights["embed.W_E"][:, 0].tolist() == [1, 1, 5, 1, 1, 1]
+    again = once.edit({"embed.W_E": {(None, 0): 2.0}})
+    assert again.weights["embed.W_E"][:, 0].tolist() == [2] * 6
+
+
+def test_base_is_what_a_trace_was_made_from(trace):
+    assert trace.base is None and trace.reached == set(trace.steps)
+    edited = trace.edit({"embed.W_E": {(0, 0): 2.0}})
+    switched = edited.switch(causal=False)
+    assert (edited.base, switched.base) == (trace, edited)
+    assert "blocks.0.attn.q" in edited.reached and "embed.token" not in switched.reached
+    for name in set(trace.steps) - switched.reached - {"tokens.ids", "tokens.positions"}:
+        assert switched[name] is edited[name], name

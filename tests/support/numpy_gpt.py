@@ -2,6 +2,7 @@
 
 It shares no code with `core`: it reads a config as a plain dict and weights as arrays, loops where
 loops are clearer than tricks, and returns every intermediate value by name, in execution order.
+Elements of a step may be set by hand: what follows is computed from them.
 """
 
 import math
@@ -14,49 +15,58 @@ ACTIVATIONS = {
     "gelu": lambda z: z * (1 + erf(z / math.sqrt(2))) / 2,
     "gelu_tanh": lambda z: z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))) / 2,
     "silu": lambda z: z / (1 + np.exp(-z)),
+    "none": lambda z: z,
 }
 
 
-def run(config: dict, weights: dict[str, np.ndarray], ids: list[int]) -> dict[str, np.ndarray]:
-    """Every step of the model for one prompt."""
+def run(
+    config: dict, weights: dict[str, np.ndarray], ids: list[int], edits: dict | None = None
+) -> dict[str, np.ndarray]:
+    """Every step of the model for one prompt.
+
+    edits: elements of steps to set, {name: {index: value}}; None in an index is a whole axis.
+    """
     values = {"tokens.ids": np.array(ids), "tokens.positions": np.arange(len(ids))}
-    x = embedding(config, weights, values)
+    whole = Part(weights, values, "", edits or {})
+    x = embedding(config, whole)
     for i in range(config["n_layers"]):
-        x = block(config, Part(weights, values, f"blocks.{i}."), x)
-    x = norm(config, Part(weights, values, ""), "ln_f", x)
+        x = block(config, Part(weights, values, f"blocks.{i}.", edits or {}), x)
+    x = norm(config, whole, "ln_f", x)
     unembed = weights["embed.W_E"].T if config["tied"] else weights["unembed.W_U"]
-    values["logits"] = x @ unembed
-    values["probs"] = softmax(values["logits"])
+    logits = whole.keep("logits", x @ unembed)
+    whole.keep("probs", softmax(logits))
     return values
 
 
 class Part:
     """The weights and values whose names begin alike."""
 
-    def __init__(self, weights: dict, values: dict, prefix: str) -> None:
-        self.weights, self.values, self.prefix = weights, values, prefix
+    def __init__(self, weights: dict, values: dict, prefix: str, edits: dict) -> None:
+        self.weights, self.values, self.prefix, self.edits = weights, values, prefix, edits
 
     def weight(self, name: str, absent: float = 0.0) -> np.ndarray | float:
         return self.weights.get(self.prefix + name, absent)
 
     def keep(self, name: str, value: np.ndarray) -> np.ndarray:
-        assert self.prefix + name not in self.values
-        self.values[self.prefix + name] = value
+        name = self.prefix + name
+        assert name not in self.values
+        self.values[name] = value = value.copy()
+        for index, new in self.edits.get(name, {}).items():
+            value[tuple(slice(None) if i is None else i for i in index)] = new
         return value
 
 
-def embedding(config: dict, weights: dict, values: dict) -> np.ndarray:
-    ids, n, d = values["tokens.ids"], len(values["tokens.ids"]), config["d_model"]
-    values["embed.onehot"] = np.equal.outer(ids, np.arange(config["n_vocab"])).astype(float)
-    values["embed.token"] = x = values["embed.onehot"] @ weights["embed.W_E"]
+def embedding(config: dict, part: Part) -> np.ndarray:
+    ids, d = part.values["tokens.ids"], config["d_model"]
+    onehot = np.equal.outer(ids, np.arange(config["n_vocab"])).astype(float)
+    x = part.keep("embed.token", part.keep("embed.onehot", onehot) @ part.weight("embed.W_E"))
+    position = np.zeros_like(x)
     if config["position"] == "learned":
-        values["embed.position"] = weights["embed.W_P"][:n]
+        position = part.keep("embed.position", part.weight("embed.W_P")[: len(ids)])
     elif config["position"] == "sinusoidal":
-        values["embed.position"] = np.array(
-            [[sinusoid(p, j, d) for j in range(d)] for p in range(n)]
-        )
-    values["embed.sum"] = x + values.get("embed.position", 0.0)
-    return values["embed.sum"]
+        table = [[sinusoid(p, j, d) for j in range(d)] for p in range(len(ids))]
+        position = part.keep("embed.position", np.array(table))
+    return part.keep("embed.sum", x + position)
 
 
 def sinusoid(position: int, column: int, d_model: int) -> float:
@@ -68,7 +78,7 @@ def sinusoid(position: int, column: int, d_model: int) -> float:
 
 def block(config: dict, part: Part, x: np.ndarray) -> np.ndarray:
     pre = config["norm_placement"] == "pre"
-    part.keep("resid_in", x)
+    x = part.keep("resid_in", x)
     out = attention(config, part, norm(config, part, "ln_1", x) if pre else x)
     x = part.keep("resid_mid", x + out if "attn" in config["residual"] else out)
     if not pre:
@@ -76,7 +86,7 @@ def block(config: dict, part: Part, x: np.ndarray) -> np.ndarray:
     if config["d_mlp"]:
         out = mlp(config, part, norm(config, part, "ln_2", x) if pre else x)
         x = x + out if "mlp" in config["residual"] else out
-    part.keep("resid_out", x)
+    x = part.keep("resid_out", x)
     if config["d_mlp"] and not pre:
         x = norm(config, part, "ln_2", x)
     return x
@@ -106,10 +116,11 @@ def attention(config: dict, part: Part, x: np.ndarray) -> np.ndarray:
     scores = part.keep("attn.scores", np.array([q[h] @ k[shared[h]].T for h in range(len(q))]))
     scale = 1 / math.sqrt(config["d_head"]) if config["scaled"] else 1.0
     scaled = part.keep("attn.scores_scaled", scores * scale)
-    masked = part.keep("attn.scores_masked", scaled.copy())
+    masked = scaled.copy()
     if config["causal"]:
         for query in range(len(x)):
             masked[:, query, query + 1 :] = -np.inf
+    masked = part.keep("attn.scores_masked", masked)
     weights = part.keep("attn.weights", softmax(masked))
     heads = part.keep("attn.heads", np.array([w @ v[shared[h]] for h, w in enumerate(weights)]))
     concat = part.keep("attn.concat", np.concatenate(list(heads), axis=1))
