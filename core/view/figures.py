@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import math
+from functools import cache
 
 import numpy as np
 from PIL import Image
@@ -20,17 +21,31 @@ MASKED = "#8b95a1"
 # by their order as well, and always accompanied by the token's text or number.
 TOKEN_COLOURS = ("#4070a5", "#1f7a2e", "#a63272", "#856600", "#bb4a26", "#0f7272")
 STEPS = 127
-HATCH = 8  # pixels per cell where a masked cell is hatched
+HATCH = 8  # pixels per cell where a masked cell is hatched, and from stripe to stripe, at least
+HATCHED = 384  # pixels of a picture with masked cells; those of many cells have fewer for each
+STRIPES = 16  # along the side of a picture, at most: they can be told apart in a small one too
+STRIPE, TINT = 150, 50  # how strong the grey of masked cells is in stripes, and between wide ones
 WIDEST = 2048  # pixels of a picture; beyond, each stands for several cells
-HATCHED_CELLS = 48  # rows up to which it is; beyond, a masked cell is plain grey
 
 
 class Root(float):
-    """The end of a scale whose colours grow with the square root of the value.
+    """The end of a scale whose colours grow with a root of the value: half are 1 / 2^degree of it.
 
     For quantities whose small values must stay visible beside large ones: the residual stream
     grows a hundredfold from its start to its end.
     """
+
+    degree: int
+
+    def __new__(cls, end: float, degree: int = 2) -> Root:
+        made = super().__new__(cls, end)
+        made.degree = degree
+        return made
+
+
+def degree(limit: float) -> int:
+    """With which root of a value the colours of a scale grow; 1 if evenly."""
+    return limit.degree if isinstance(limit, Root) else 1
 
 
 def token_colour(position: int) -> str:
@@ -38,10 +53,8 @@ def token_colour(position: int) -> str:
     return TOKEN_COLOURS[position % len(TOKEN_COLOURS)]
 
 
-def nice_limit(*arrays: np.ndarray) -> float:
-    """Where the colour scale ends: 1, 2 or 5 times a power of ten, above 98 % of the values."""
-    finite = np.concatenate([np.abs(a[np.isfinite(a)]).ravel() for a in arrays])
-    top = float(np.quantile(finite, 0.98)) if finite.size else 0.0
+def nice_limit(top: float) -> float:
+    """The first of 1, 2 and 5 times a power of ten that is not below `top`; 1 for 0."""
     if top <= 0.0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(top))
@@ -51,17 +64,17 @@ def nice_limit(*arrays: np.ndarray) -> float:
 def signed_picture(values: np.ndarray, limit: float) -> str:
     """Rows of signed values as a PNG data URI, one pixel each; masked (−∞) cells are hatched."""
     scaled = np.clip(np.nan_to_num(values, neginf=0.0) / float(limit), -1.0, 1.0)
-    if isinstance(limit, Root):
-        scaled = np.sign(scaled) * np.sqrt(np.abs(scaled))
+    if (root := degree(limit)) > 1:
+        scaled = np.sign(scaled) * np.abs(scaled) ** (1 / root)
     levels = (STEPS + np.rint(scaled * STEPS)).astype(np.uint8)
-    return _png(levels, np.isneginf(values), STEPS, _signed_palette())
+    return _png(levels, np.isneginf(values), _signed_palette())
 
 
 def share_picture(values: np.ndarray, top: float = 1.0, masked: np.ndarray | None = None) -> str:
     """Rows of shares (0 to `top`) as a PNG data URI."""
     levels = np.rint(np.clip(values / top, 0.0, 1.0) * 2 * STEPS).astype(np.uint8)
     hidden = np.zeros(values.shape, bool) if masked is None else masked
-    return _png(levels, hidden, 0, _share_palette())
+    return _png(levels, hidden, _share_palette())
 
 
 def pooled(values: np.ndarray, widest: int = WIDEST) -> np.ndarray:
@@ -98,8 +111,7 @@ def cell_colour(value: float, limit: float) -> str:
 
 def strength(value: float, limit: float) -> float:
     """How strongly a value is coloured, from 0 to 1."""
-    part = min(abs(value) / float(limit), 1.0)
-    return math.sqrt(part) if isinstance(limit, Root) else part
+    return min(abs(value) / float(limit), 1.0) ** (1 / degree(limit))
 
 
 def share_colour(value: float) -> str:
@@ -107,45 +119,42 @@ def share_colour(value: float) -> str:
     return f"color-mix(in srgb, {SHARE} {min(value, 1.0):.0%}, transparent)"
 
 
-def _png(levels: np.ndarray, masked: np.ndarray, nothing: int, palette: tuple[bytes, bytes]) -> str:
-    """`nothing` is the level that draws nothing."""
+def _png(levels: np.ndarray, masked: np.ndarray, palette: np.ndarray) -> str:
     if masked.any():
-        levels = _hatched(levels, masked, nothing)
+        return _data_uri(Image.fromarray(_hatched(palette[levels], masked), "RGBA"))
     image = Image.fromarray(np.ascontiguousarray(levels), "P")
-    image.putpalette(palette[0])
-    return _data_uri(image, transparency=palette[1])
+    image.putpalette(palette[:, :3].tobytes())
+    return _data_uri(image, transparency=palette[:, 3].tobytes())
 
 
-def _hatched(levels: np.ndarray, masked: np.ndarray, nothing: int) -> np.ndarray:
-    """Level 255 is the grey of masked cells: in stripes where there is room for them."""
-    if len(levels) > HATCHED_CELLS:
-        return np.where(masked, 255, levels).astype(np.uint8)
-    cell = np.ones((HATCH, HATCH), np.uint8)
-    levels, masked = np.kron(levels, cell), np.kron(masked, cell).astype(bool)
-    row, column = np.indices(levels.shape)
-    stripe = (row + column) % HATCH < 2
-    return np.where(masked, np.where(stripe, 255, nothing), levels).astype(np.uint8)
+def _hatched(rgba: np.ndarray, masked: np.ndarray) -> np.ndarray:
+    """Masked cells in stripes: each has its own, or where cells are small they run on over many.
+
+    Between those there is a tint, so that a single masked cell never looks like a value of 0.
+    """
+    size = min(HATCH, max(1, HATCHED // max(masked.shape)))
+    rgba, masked = (a.repeat(size, axis=0).repeat(size, axis=1) for a in (rgba, masked))
+    apart = max(HATCH, max(masked.shape) // STRIPES)
+    row, column = np.ogrid[: masked.shape[0], : masked.shape[1]]
+    stripe = (row + column) % apart < apart * 3 // 10
+    between = 0 if apart == size else TINT
+    rgba[masked] = (*_rgb(MASKED), between)
+    rgba[masked & stripe, 3] = STRIPE
+    return rgba
 
 
-def _signed_palette() -> tuple[bytes, bytes]:
-    colours, alphas = bytearray(), bytearray()
-    for level in range(256):
-        strength = (level - STEPS) / STEPS
-        colours += bytes(_rgb(NEGATIVE if strength < 0 else POSITIVE))
-        alphas.append(min(255, round(abs(strength) * 255)))
-    return _with_mask(colours, alphas)
+@cache
+def _signed_palette() -> np.ndarray:
+    strength = (np.arange(256) - STEPS) / STEPS
+    alphas = np.minimum(255, np.rint(np.abs(strength) * 255))
+    colours = np.where(strength[:, None] < 0, _rgb(NEGATIVE), _rgb(POSITIVE))
+    return np.column_stack([colours, alphas]).astype(np.uint8)
 
 
-def _share_palette() -> tuple[bytes, bytes]:
-    colours = bytearray(bytes(_rgb(SHARE)) * 256)
-    alphas = bytearray(min(255, round(level / (2 * STEPS) * 255)) for level in range(256))
-    return _with_mask(colours, alphas)
-
-
-def _with_mask(colours: bytearray, alphas: bytearray) -> tuple[bytes, bytes]:
-    colours[-3:] = bytes(_rgb(MASKED))
-    alphas[255] = 150
-    return bytes(colours), bytes(alphas)
+@cache
+def _share_palette() -> np.ndarray:
+    alphas = np.minimum(255, np.rint(np.arange(256) / (2 * STEPS) * 255))
+    return np.column_stack([np.tile(_rgb(SHARE), (256, 1)), alphas]).astype(np.uint8)
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

@@ -9,15 +9,13 @@ import numpy as np
 from core.analysis import attention
 from core.models.config import Config
 from core.models.published import GPT2, GPT3
-from core.view import matrix
+from core.view import matrix, scale
 from core.view.cut import Cut
-from core.view.figures import nice_limit
 from core.view.html import div, esc, para, tag, tiny
 from core.view.look import Look
+from core.view.marks import marks
 from core.view.scores_pictures import lines
 from core.view.stripes import (
-    FEW_TOKENS,
-    WIDE,
     Part,
     Row,
     columns_by_part,
@@ -47,6 +45,7 @@ def weighted_sum(look: Look) -> str:
     t, name = look.t, look.t("heads.sum.value")
     given = attention.contributions(look.trace, look.layer, look.head, look.token).cpu().numpy()
     values = look.values(step(look, "v"))[look.kv_head]
+    of_values = marks(look, step(look, "v"), (look.kv_head, None, None))
     shares = look.values(step(look, "weights"))[look.head, look.token]
     masked = look.values(step(look, "scores_masked"))[look.head, look.token]
     rows = []
@@ -62,36 +61,40 @@ def weighted_sum(look: Look) -> str:
                 sign="+" if rows else "",
                 says=name,
                 before=values[positions[0]] if alone else None,
+                before_marks=of_values.part(positions[0]) if alone else None,
             )
         )
     found = look.values(step(look, "heads"))[look.head, look.token]
-    total = Row(esc(t("heads.sum.total")), found, sign="=", total=True, says=t("heads.sum.total"))
+    changed = marks(look, step(look, "heads"), (look.head, look.token, None))
+    says = t("heads.sum.total")
+    total = Row(esc(says), found, sign="=", total=True, says=says, marks=changed)
     heads = [t(f"heads.sum.{key}") for key in ("from", "value", "part")]
-    return stack([*rows, total], limit=nice_limit(values), heads=heads)
+    return stack(t, [*rows, total], scale.end(look.trace, step(look, "v")), heads=heads)
 
 
 def product(look: Look) -> list[Cut]:
-    """A·V = Z for this head; of a long text only Z, whose numbers lead to the others."""
+    """A·V = Z for this head."""
     here, group = (look.head, None, None), (look.kv_head, None, None)
     parts = (("weights", here), ("v", group), ("heads", here))
-    cuts = [
+    return [
         matrix.cut(look.trace, step(look, name), index, title=look.t(f"heads.product.{name}"))
         for name, index in parts
     ]
-    return cuts if len(look.trace) <= FEW_TOKENS else cuts[-1:]
 
 
 def side_by_side(look: Look) -> str:
     """What each head found for this token, and the same put in one row."""
     t, parts = look.t, head_parts(look)
     found = look.values(step(look, "heads"))[:, look.token]
+    changed = marks(look, step(look, "heads"), (None, look.token, None))
     rows = [
-        Row(_dot(head), values, says=t("heads.concat.found", i=str(i)))
+        Row(_dot(head), values, says=t("heads.concat.found", i=str(i)), marks=changed.part(i))
         for i, (head, values) in enumerate(zip(parts, found, strict=True))
     ]
     joined = look.values(step(look, "concat"))[look.token]
-    total = Row(esc(t("heads.concat.joined")), joined, "=", total=True)
-    return stack([*rows, total], parts=parts)
+    whole = marks(look, step(look, "concat"), (look.token, None))
+    total = Row(esc(t("heads.concat.joined")), joined, "=", total=True, marks=whole)
+    return stack(t, [*rows, total], scale.end(look.trace, step(look, "concat")), parts=parts)
 
 
 def _dot(head: Part) -> str:
@@ -109,19 +112,20 @@ def mixed(look: Look) -> str:
     ]
     bias = look.trace.weights.get(step(look, "b_O"))
     if bias is not None:
-        rows.append(Row("b_O", bias.cpu().numpy(), "+", says="b_O"))
-    total = Row(esc(t("heads.wo.total")), look.values(out)[look.token], "=", total=True)
-    return stack([*rows, total])
+        learned = marks(look, step(look, "b_O"), (None,))
+        rows.append(Row("b_O", bias.cpu().numpy(), "+", says="b_O", marks=learned))
+    found, changed = look.values(out)[look.token], marks(look, out, (look.token, None))
+    total = Row(esc(t("heads.wo.total")), found, "=", total=True, marks=changed)
+    return stack(t, [*rows, total], scale.end(look.trace, out))
 
 
 def mixing(look: Look) -> list[Cut]:
-    """concat·W_O = out; of a wide model only what comes out."""
+    """concat·W_O = out."""
     names = [step(look, name) for name in ("concat", "W_O", "out")]
     titles = (look.t(f"heads.wo.{key}") for key in ("concat", "matrix", "out"))
-    cuts = [
+    return [
         matrix.cut(look.trace, name, title=title) for name, title in zip(names, titles, strict=True)
     ]
-    return cuts if look.trace.model.config.d_model <= WIDE else cuts[-1:]
 
 
 def one_projection(look: Look) -> str:
@@ -130,10 +134,11 @@ def one_projection(look: Look) -> str:
     found = attention.projections(look.trace, look.layer)
     glued, made = found.glued.cpu().numpy(), found.product.cpu().numpy()
     pictures = []
-    for key, values in (("glued", glued), ("made", made)):
+    for key, values, like in (("glued", glued, "W_Q"), ("made", made, "q")):
         rows, columns = values.shape
         title = t(f"heads.one.{key}", rows=rows, columns=columns)
-        drawn = columns_by_part(values, nice_limit(values), parts, title)
+        limit = scale.end(look.trace, step(look, like))
+        drawn = columns_by_part(values, limit, parts, title) + scale.legend(t, ("", limit))
         pictures.append((title, drawn, para(t(f"heads.one.{key}_says"), "says")))
     apart = t("heads.one.difference", n=look.n_heads, multiply_adds=found.multiply_adds)
     return figures(*pictures) + tag(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from core.models.tokenizer import visible
 from core.view.figures import (
     NEGATIVE,
     POSITIVE,
     SHARE,
-    Root,
     cell_colour,
+    degree,
     share_colour,
     strength,
     token_colour,
@@ -41,6 +41,18 @@ def tag(name: str, *children: str, **attributes: object) -> str:
     }
     written = "".join(f' {key}="{esc(value)}"' for key, value in attributes.items())
     return f"<{name}{written}>{''.join(children)}</{name}>"
+
+
+def cell(name: str, text: str, was: str, **attributes: object) -> str:
+    """An element that shows a number; framed if it changed, with what it `was` in words."""
+    if not was:
+        return tag(name, text, **attributes)
+    label, title = attributes.get("aria_label"), attributes.get("title")
+    said = {"aria_label": f"{label}, {was}"} if label else {}
+    told = {"title": f"{title}, {was}" if title else was}
+    cls = f"{attributes.get('cls') or ''} changed".strip()
+    spoken = "" if label else tag("span", esc(f" ({was})"), cls="unseen")
+    return tag(name, text, spoken, **attributes | {"cls": cls} | said | told)
 
 
 def div(cls: str, *children: str, **attributes: object) -> str:
@@ -138,18 +150,21 @@ def small_matrix(
     columns: Sequence[str] = (),
     here: int | None = None,
     digits: int = 2,
+    was: Callable[[tuple[int, int]], str] | None = None,
 ) -> str:
     """A small matrix with its numbers in coloured cells.
 
     labels: one per row, `columns`: one per column. limit: end of the signed scale; None draws
-    shares. here: the row where we look. A value of −∞ is masked and hatched.
+    shares. here: the row where we look. A value of −∞ is masked and hatched. was: for a row and
+    column what stood there before a change, in words; empty if the same.
     """
     head = tag(
         "tr", tag("td", cls="corner"), *(tag("th", esc(shown(c, 8)), scope="col") for c in columns)
     )
     body = []
     for i, (label, row) in enumerate(zip(labels, rows, strict=True)):
-        cells = (_cell(value, limit, digits) for value in row)
+        old = (was((i, j)) if was else "" for j in range(len(row)))
+        cells = (_cell(value, limit, digits, o) for value, o in zip(row, old, strict=True))
         style = f"color:{token_ink(i)}" if not columns else None
         name = tag("th", tag("span", esc(shown(label, 8)), style=style), scope="row")
         body.append(tag("tr", name, *cells, cls="here" if i == here else None))
@@ -158,12 +173,12 @@ def small_matrix(
     return div("scroll", table)
 
 
-def _cell(value: float, limit: float | None, digits: int) -> str:
+def _cell(value: float, limit: float | None, digits: int, was: str) -> str:
     if math.isinf(value):
-        return tag("td", number(value), cls="masked")
+        return cell("td", number(value), was, cls="masked")
     colour = share_colour(value) if limit is None else cell_colour(value, limit)
     cls = ink(value, limit)
-    return tag("td", number(value, digits), style=f"background:{colour}", cls=cls)
+    return cell("td", number(value, digits), was, style=f"background:{colour}", cls=cls)
 
 
 def ink(value: float, limit: float | None) -> str | None:
@@ -182,16 +197,16 @@ def ink(value: float, limit: float | None) -> str | None:
 
 def signed_legend(limit: float, says: str) -> str:
     """The signed scale with its ends in numbers, and its middles where it is not even."""
-    ends = [-limit, 0.0, limit] if not isinstance(limit, Root) else _root_marks(limit)
-    marks = [f"{value:g}".replace("-", MINUS) for value in ends]
-    marks[0], marks[-1] = f"≤ {marks[0]}", f"≥ {marks[-1]}"
     bar = f"background:linear-gradient(90deg,{NEGATIVE},transparent,{POSITIVE})"
-    return _legend(bar, marks, says)
+    return _legend(bar, signed_marks(limit), says)
 
 
-def _root_marks(limit: float) -> list[float]:
-    """Half the colour is a quarter of the value."""
-    return [-float(limit), -limit / 4, 0.0, limit / 4, float(limit)]
+def signed_marks(limit: float) -> list[str]:
+    """The numbers along a signed scale: its ends and its middle; if uneven also half the colour."""
+    end, half = float(limit), limit / 2 ** degree(limit)
+    values = [-end, 0.0, end] if degree(limit) == 1 else [-end, -half, 0.0, half, end]
+    marks = [f"{value:.3g}".replace("-", MINUS) for value in values]
+    return [f"≤ {marks[0]}", *marks[1:-1], f"≥ {marks[-1]}"]
 
 
 def share_legend(says: str, top: float = 1.0) -> str:

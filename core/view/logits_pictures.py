@@ -7,11 +7,11 @@ from core.analysis import logits, residual
 from core.graph import Ref
 from core.models.config import Config
 from core.models.model import Candidate
-from core.view import vector
-from core.view.cut import Cut, cut, limit_of
-from core.view.figures import nice_limit
+from core.view import elements, scale, vector
+from core.view.cut import Cut, cut
 from core.view.html import (
     bar,
+    cell,
     chip,
     div,
     esc,
@@ -20,10 +20,10 @@ from core.view.html import (
     percent,
     picks,
     shown,
-    signed_legend,
     tag,
 )
 from core.view.look import Look
+from core.view.marks import was
 
 TOP = 10  # candidates that are shown
 WIDE = 12  # tokens of a large vocabulary whose logits are shown as a matrix
@@ -33,10 +33,17 @@ RANK = "rank"  # the state: which of the candidates is looked at, 0 for the like
 def final_rows(look: Look) -> str:
     """The row as the last block leaves it, and after the final norm if there is one."""
     names = final_steps(look)
-    limit = limit_of(look.trace, *names)
-    keys = ("stream", "normed")
-    rows = (_named(look, key, name, limit) for key, name in zip(keys, names, strict=False))
-    return div("labelled-rows", *rows) + signed_legend(limit, look.t("vector.legend"))
+    ends = {name: scale.end(look.trace, name) for name in names}
+    rows = (
+        _named(look, key, name, limit)
+        for key, (name, limit) in zip(("stream", "normed"), ends.items(), strict=False)
+    )
+    named = ((_title(look, name), limit) for name, limit in ends.items())
+    return div("labelled-rows", *rows) + scale.legend(look.t, *named)
+
+
+def _title(look: Look, name: str) -> str:
+    return look.t(f"opened.role.{elements.role(name)}.short")
 
 
 def final_steps(look: Look) -> list[str]:
@@ -97,23 +104,24 @@ def product(look: Look, candidate: Candidate) -> str:
     own = look.values(read(look))[look.token]
     towards = residual.direction(look.trace, candidate.id).cpu().numpy()
     step = read(look)
-    row_limit, limit = limit_of(look.trace, step), limit_of(look.trace, directions(look))
-    products = own * towards
-    product_limit = nice_limit(products)
+    names = {"row": step, "direction": directions(look), "product": scale.TERMS}
+    ends = {key: scale.end(look.trace, name) for key, name in names.items()}
     token = shown(candidate.text)
     ref, value = Ref("logits", (look.token, candidate.id)), number(candidate.logit)
-    total = tag("a", esc(value), cls="opens", **vector.opens(look, ref, value, "product"))
-    parts = (
-        ("row", vector.row(look, step, look.token, row_limit, "product"), row_limit),
-        ("direction", vector.plain(look, towards, limit), limit),
-        ("product", vector.plain(look, products, product_limit), product_limit),
-    )
+    link = vector.opens(look, ref, value, "product")
+    total = cell("a", esc(value), was(look, ref), cls="opens", **link)
+    drawn = {
+        "row": vector.row(look, step, look.token, ends["row"], "product"),
+        "direction": vector.plain(look, towards, ends["direction"]),
+        "product": vector.plain(look, own * towards, ends["product"]),
+    }
     rows = [
-        div("labelled", para(look.t(f"logits.product.{key}", token=token, scale=f"{end:g}")), drawn)
-        for key, drawn, end in parts
+        div("labelled", para(look.t(f"logits.product.{key}", token=token)), row)
+        for key, row in drawn.items()
     ]
+    named = ((look.t(f"logits.product.{key}_short"), limit) for key, limit in ends.items())
     says = tag("p", esc(look.t("logits.product.sum", token=token)), " ", total)
-    return div("labelled-rows", *rows, says)
+    return div("labelled-rows", *rows, says) + scale.legend(look.t, *named)
 
 
 def bars(look: Look, found: list[Candidate]) -> str:
@@ -130,7 +138,7 @@ def _bar(look: Look, candidate: Candidate, top: float) -> str:
     for name, value in (("logits", number(candidate.logit)), ("probs", percent(candidate.prob))):
         ref = Ref(name, (look.token, candidate.id))
         link = vector.opens(look, ref, value, "bars")
-        pair.append(tag("a", esc(value), cls="opens", **link))
+        pair.append(cell("a", esc(value), was(look, ref), cls="opens", **link))
     word = tag("code", esc(shown(candidate.text, 14)))
     return div("row", word, pair[0], div("prob", bar(candidate.prob / top), pair[1]))
 

@@ -8,9 +8,8 @@ from core.analysis import mlp
 from core.models.config import Config
 from core.models.gpt import CURVES
 from core.models.published import GPT3
-from core.view import vector
-from core.view.cut import limit_of
-from core.view.html import div, esc, para, signed_legend, tag
+from core.view import scale, vector
+from core.view.html import div, esc, para, tag
 from core.view.look import Look
 
 NARROWEST = 22  # per cent of the picture's width, so that a short vector can still be read
@@ -36,16 +35,18 @@ def values_before_curve(look: Look) -> list[float]:
 def glass(look: Look) -> str:
     """The hourglass of the token where we look; its numbers can be opened."""
     names = steps(look)
-    limit = limit_of(look.trace, *names)
+    ends = {name: scale.end(look.trace, name) for name in names}
     config = look.trace.model.config
     share = max(NARROWEST, 100 * config.d_model / config.d_mlp)
-    parts = [_vector(look, names[0], limit, share, "reads")]
+    keys = {name: name.rpartition(".")[2] for name in names} | {names[0]: "reads"}
+    parts = [_vector(look, names[0], ends[names[0]], share, "reads")]
     for before, name in pairwise(names):
         width = share if name == names[-1] else 100.0
         parts.append(_between(look, before, name, share))
-        parts.append(_vector(look, name, limit, width, name.rpartition(".")[2]))
+        parts.append(_vector(look, name, ends[name], width, keys[name]))
     hint = "hint" if config.d_mlp <= vector.WRITTEN else "hint_many"
-    legend = signed_legend(limit, look.t("vector.legend"))
+    named = ((look.t(f"mlp.glass.{keys[name]}"), limit) for name, limit in ends.items())
+    legend = scale.legend(look.t, *named)
     return div("glass", *parts) + legend + para(look.t(f"vector.{hint}"), "says")
 
 

@@ -6,11 +6,11 @@ import numpy as np
 from torch import Tensor
 
 from core.analysis import norm
-from core.view import matrix
+from core.view import matrix, scale
 from core.view.cut import Cut
-from core.view.figures import nice_limit
 from core.view.html import div, esc, number, picks, tag, tiny
 from core.view.look import Look
+from core.view.marks import marks
 from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, token
 
 NORM = "norm"  # in the address: which norm is looked at
@@ -54,36 +54,44 @@ def step_by_step(look: Look, place: str) -> str:
     t, here = look.t, look.token
     measured, formula, square = _measured(look, place)
     root = (square + look.trace.model.config.norm_eps) ** 0.5
+    limit = scale.end(look.trace, f"{place}.out")
     normed = Row(
         formula,
         look.values(f"{place}.normed")[here],
         "÷",
         note=esc(t("norm.steps.spread", root=number(root))),
         says=t("steps.norm.normed.title"),
+        marks=marks(look, f"{place}.normed", (here, None)),
     )
-    out = look.values(f"{place}.out")[here]
-    total = Row(esc(t("norm.steps.out")), out, "=", total=True, says=t("steps.norm.out.title"))
-    return stack(measured) + stack([normed, *_learned(look, place), total])
+    out, changed = look.values(f"{place}.out")[here], marks(look, f"{place}.out", (here, None))
+    says = t("steps.norm.out.title")
+    total = Row(esc(t("norm.steps.out")), out, "=", total=True, says=says, marks=changed)
+    before = stack(t, measured, scale.end(look.trace, source(look, place)))
+    return before + stack(t, [normed, *_learned(look, place), total], limit)
 
 
 def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
     """What is measured of a row, the formula of the next step, and the mean of the squares."""
     t, trace, here = look.t, look.trace, look.token
     x = look.values(source(look, place))[here]
+    changed = marks(look, source(look, place), (here, None))
     if f"{place}.mean" not in trace:
         square = float(look.values(f"{place}.mean_square")[here])
         note = esc(t("norm.steps.square", square=number(square)))
-        rows = [Row("x", x, says="x"), Row("x²", x * x, note=note, says="x²")]
+        end = scale.end(trace, f"{place}.mean_square")
+        square_row = Row("x²", x * x, note=note, says="x²", limit=end)
+        rows = [Row("x", x, says="x", marks=changed), square_row]
         return rows, "x / √(mean(x²) + ε)", square
     mean, square = (float(look.values(f"{place}.{key}")[here]) for key in ("mean", "var"))
     terms = trace.explain(f"{place}.var", (here,)).terms
     away = np.array([term.factors[0].value for term in terms])
+    end = scale.end(trace, f"{place}.var")
     centred = esc(t("norm.steps.centred"))
     variance = esc(t("norm.steps.variance", square=number(square)))
     rows = [
-        Row("x", x, says="x", note=esc(f"μ = {number(mean)}")),
+        Row("x", x, says="x", note=esc(f"μ = {number(mean)}"), marks=changed),
         Row("x − μ", away, "−", note=centred, says="x − μ"),
-        Row("(x − μ)²", away * away, note=variance, says="(x − μ)²"),
+        Row("(x − μ)²", away * away, note=variance, says="(x − μ)²", limit=end),
     ]
     return rows, "(x − μ) / √(σ² + ε)", square
 
@@ -95,7 +103,9 @@ def _learned(look: Look, place: str) -> list[Row]:
     for sign, key, letter in (("×", "gamma", "γ"), ("+", "beta", "β")):
         if (value := weights.get(f"{place}.{key}")) is not None:
             note = esc(look.t(f"norm.steps.{key}"))
-            rows.append(Row(letter, value.cpu().numpy(), sign, note=note, says=letter))
+            changed = marks(look, f"{place}.{key}", (None,))
+            values = value.cpu().numpy()
+            rows.append(Row(letter, values, sign, note=note, says=letter, marks=changed))
     return rows
 
 
@@ -128,12 +138,13 @@ def directions(look: Look, place: str) -> str:
     t, name = look.t, source(look, place)
     x = look.trace[name]
     means, spreads = norm.spread(x)
-    limit = nice_limit(look.values(name))
+    values, changed = look.values(name), marks(look, name, (None, None))
+    limit = scale.end(look.trace, name)
     lines = [
         tag(
             "tr",
             tag("th", token(look, i), scope="row"),
-            tag("td", bars(look.values(name)[i], limit, plain(look, i)), cls="wide"),
+            tag("td", bars(values[i], limit, plain(look, i), found=changed.part(i)), cls="wide"),
             tag("td", esc(number(means[i].item()))),
             tag("td", esc(number(spreads[i].item()))),
         )
@@ -142,7 +153,8 @@ def directions(look: Look, place: str) -> str:
     ]
     head = ("token", "row", "mean", "std")
     top = tag("tr", *(tag("th", esc(t(f"norm.along.{key}")), scope="col") for key in head))
-    return div("scroll", tag("table", top, *lines, *_down(look, x, limit), cls="followed along"))
+    table = tag("table", top, *lines, *_down(look, x, limit), cls="followed along")
+    return div("scroll", table) + scale.legend(t, ("", limit))
 
 
 def _down(look: Look, x: Tensor, limit: float) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from core.analysis.gradients import layer_gradients
-from core.view import matrix
+from core.view import matrix, scale
 from core.view.cut import Cut
 from core.view.html import div, esc, number, percent, tag
 from core.view.look import Look
+from core.view.marks import marks
 from core.view.stripes import WIDE, Row, share_bar, stack
 
 PLACES = {"attn": "resid_mid", "mlp": "resid_out"}
@@ -31,11 +32,13 @@ def added(look: Look, part: str) -> str:
             look.values(step)[look.token],
             sign,
             says=t(f"norm.add.{key}"),
+            marks=marks(look, step, (look.token, None)),
         )
         for key, step, sign in (("carried", inputs[0], ""), (part, inputs[1], "+"))
     ]
-    total = Row(esc(t("norm.add.total")), look.values(name)[look.token], "=", total=True)
-    return stack([*rows, total])
+    found, changed = look.values(name)[look.token], marks(look, name, (look.token, None))
+    total = Row(esc(t("norm.add.total")), found, "=", total=True, marks=changed)
+    return stack(t, [*rows, total], scale.end(look.trace, name))
 
 
 def step(look: Look, part: str) -> str:

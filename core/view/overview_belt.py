@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.view import scale
 from core.view.figures import cell_colour, signed_picture, svg, token_colour
 from core.view.html import (
+    cell,
     chip,
     div,
     esc,
@@ -16,12 +18,13 @@ from core.view.html import (
     para,
     percent,
     shown,
-    signed_legend,
     tag,
 )
 from core.view.look import Look
+from core.view.marks import Marks, marks
 from core.view.step_words import block_key
 from core.view.strip import page_link
+from core.view.texts import gloss
 
 ROW, GAP = 48, 8  # pixels; assets/css/overview.css has the same
 FEW = 4  # values of a vector that are written out instead of drawn as stripes
@@ -74,7 +77,12 @@ def belt(look: Look) -> str:
     says = look.t("overview.belt.legend")
     label = look.t("overview.belt.label", n=len(look.trace), blocks=look.n_layers)
     drawn = div("belt", *columns, role="group", aria_label=label)
-    return drawn + signed_legend(look.stream_limit, says)
+    return drawn + scale.legend(look.t, ("", _limit(look)), note=says)
+
+
+def _limit(look: Look) -> float:
+    """The end of the residual stream's scale."""
+    return scale.end(look.trace, "embed.sum")
 
 
 def _head(title: str, note: str, **attributes: object) -> str:
@@ -101,7 +109,7 @@ def _tokens(look: Look) -> str:
                 cls="tok here" if row == look.token else "tok",
                 **look.state.link(token=row),
                 aria_label=says,
-                title=says,
+                title=" · ".join(filter(None, (gloss(look.t, token), says))),
             )
         )
     return div("column tokens", *cells)
@@ -123,21 +131,25 @@ def _column(look: Look, index: int, name: str) -> str:
             aria_current="true" if selected else None,
         )
     few = values.shape[1] <= FEW
-    source = "" if few else f"--picture:url({signed_picture(folded(values), look.stream_limit)})"
-    cells = [_cell(look, values, row, layer, few) for row in look.rows]
+    source = "" if few else f"--picture:url({signed_picture(folded(values), _limit(look))})"
+    found = marks(look, name, (None, None))
+    cells = [_cell(look, values, row, layer, few, found) for row in look.rows]
     return div("column" + (" chosen" if selected else ""), head, *cells, style=source or None)
 
 
-def _cell(look: Look, values: np.ndarray, row: int | range, layer: int, few: bool) -> str:
+def _cell(
+    look: Look, values: np.ndarray, row: int | range, layer: int, few: bool, found: Marks
+) -> str:
     first, many = (row.start, len(row)) if isinstance(row, range) else (row, 1)
     if few:
         if many > 1:
             return div("more", "…")
-        inner, style = _written(values[row], look.stream_limit), None
+        inner, style = _written(values[row], _limit(look), found.part(row)), None
     else:
         inner, style = "", _slice(first, many, len(values))
     if many > 1:
-        return div("cell many", style=style)
+        some = found.part(slice(row.start, row.stop)).some()
+        return cell("div", "", some, cls="cell many", style=style)
     where = {"token": row} if layer < 0 else {"layer": layer, "token": row}
     says = look.t(
         "overview.belt.cell",
@@ -145,9 +157,10 @@ def _cell(look: Look, values: np.ndarray, row: int | range, layer: int, few: boo
         numbers=look.some_numbers(values[row]),
     )
     here = row == look.token and layer == look.layer
-    return tag(
+    return cell(
         "a",
         inner,
+        "" if few else found.part(row).some(),
         cls="cell here" if here else "cell",
         style=style,
         tabindex=-1,
@@ -172,15 +185,16 @@ def _slice(first: int, many: int, total: int) -> str:
     return f"background-size:100% {100 * total / many:.4f}%;background-position:0 {offset:.4f}%"
 
 
-def _written(values: np.ndarray, limit: float) -> str:
+def _written(values: np.ndarray, limit: float, found: Marks) -> str:
     return "".join(
-        tag(
+        cell(
             "i",
             number(value),
+            found.was(i),
             style=f"background:{cell_colour(value, limit)}",
             cls=ink(value, limit),
         )
-        for value in values.tolist()
+        for i, value in enumerate(values.tolist())
     )
 
 

@@ -6,8 +6,9 @@ from itertools import groupby
 
 from core.graph import Step
 from core.view.elements import generic
-from core.view.html import chip, div, esc, numbered, para, picks, shown, tag
+from core.view.html import chip, div, esc, numbered, para, shown, tag
 from core.view.look import Look
+from core.view.sketch import block_links
 from core.view.step_pictures import STREAM, own_row, picture
 from core.view.step_words import gives_key, step_key
 
@@ -151,14 +152,13 @@ def _facts(look: Look, step: Step) -> str:
 def _sum(look: Look, step: Step) -> str:
     """Two pictures that add up to a third: what the belt had, what was added, what it has now."""
     names = [*step.inputs, step.name]
-    limit = look.stream_limit
     parts = []
     for sign, name in zip(("", "+", "="), names, strict=True):
         part = look.trace.step(name)
         title = look.t(f"steps.{generic(part.role)}.title")
         row = own_row(look, name)
         numbers = "" if row is None else tag("span", esc(look.some_numbers(row, 3)), cls="numbers")
-        drawn = picture(look, name, limit, legend=name == step.name)
+        drawn = picture(look, name, legend=name == step.name)
         parts.append(tag("span", sign, cls="sign") if sign else "")
         parts.append(div("term", tag("b", esc(title)), drawn, numbers))
     key = step_key(look.trace.model.config, step.role)
@@ -169,15 +169,3 @@ def _sum(look: Look, step: Step) -> str:
     return tag(
         "figure", title, div("sum", *parts), facts, para(look.t(f"{key}.says")), cls="card wide"
     )
-
-
-def block_links(look: Look) -> str:
-    """Links to each block, for a model that has several."""
-    if look.n_layers < 2:
-        return ""
-    links = []
-    for layer in range(look.n_layers):
-        name = look.t("path.block_number", i=str(layer))
-        link = look.state.link(layer=layer) | {"aria_label": name}
-        links.append((str(layer), layer == look.layer, link))
-    return picks(look.t("path.block"), links)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from core.analysis import position as analysis
-from core.view.figures import TOKEN_COLOURS, nice_limit, signed_picture, svg
+from core.view import scale
+from core.view.figures import TOKEN_COLOURS, signed_picture, svg
 from core.view.html import div, esc, image, number, signed_legend, small_matrix, tag, tiny
 from core.view.look import Look
 from core.view.sketch import arrow
@@ -117,9 +118,10 @@ def distances(look: Look, q: Tensor, k: Tensor, key: str) -> str:
     values = analysis.by_distance(q, k, SHIFTS, DISTANCES).cpu().numpy()
     labels, heads = [f"+{i}" for i in range(SHIFTS)], [str(i) for i in range(DISTANCES)]
     caption = t(f"position.tables.{key}")
+    limit = scale.end(look.trace, "blocks.0.attn.scores")
     table = small_matrix(
-        values.tolist(), labels, limit=nice_limit(values), caption=caption, columns=heads, digits=3
-    )
+        values.tolist(), labels, limit=limit, caption=caption, columns=heads, digits=3
+    ) + scale.legend(t, ("", limit))
     spread = float((values.max(axis=0) - values.min(axis=0)).max())
     says = tag(
         "p", esc(t("position.distance.spread")), " ", tag("b", esc(tiny(spread))), cls="result"

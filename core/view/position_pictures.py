@@ -7,9 +7,8 @@ from functools import lru_cache
 
 from core.analysis import position as analysis
 from core.models.model import PromptTrace
-from core.view import matrix
+from core.view import matrix, scale
 from core.view.cut import Cut
-from core.view.figures import nice_limit
 from core.view.html import chip, div, esc, percent, shown, tag, tiny
 from core.view.look import Look
 from core.view.sketch import facts, row_of_values
@@ -40,7 +39,7 @@ def two_orders(look: Look, test: analysis.Reordered) -> str:
     t, step = look.t, "blocks.0.attn.out"
     traces = [trace for kind in (False, True) for trace in test.pair(kind)]
     rows = [trace[step][-1].double().cpu().numpy() for trace in traces]
-    limit = nice_limit(*rows)
+    limit = scale.end(look.trace, step)
     cells = [
         row_of_values(row, limit, t("position.order.took", token=shown(look.trace.tokens[-1])))
         + _next(look, trace)
@@ -56,7 +55,9 @@ def two_orders(look: Look, test: analysis.Reordered) -> str:
         tag("td", tag("b", esc(tiny(test.row_difference(step, len(look.trace) - 1, kind)))))
         for kind in (False, True)
     ))  # fmt: skip
-    return div("scroll", tag("table", head, *lines, last, cls="orders"))
+    return div("scroll", tag("table", head, *lines, last, cls="orders")) + scale.legend(
+        t, ("", limit)
+    )
 
 
 def _head(look: Look, key: str) -> str:

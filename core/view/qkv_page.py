@@ -37,15 +37,13 @@ def project(lesson: Lesson) -> None:
 
 def _written_out(lesson: Lesson) -> None:
     look = lesson.view.look
-    last = pictures.LETTERS[-1]
     for letter in pictures.LETTERS:
         cuts = [
             matrix.cut(look.trace, pictures.source(look), title="X"),
             pictures.weights(look, letter, f"· W_{letter}"),
             pictures.projected(look, letter, f"= {letter}"),
         ]
-        options = {"hint": letter == "Q", "legend": letter == last, "follow": True}
-        lesson.matrices(f"projection_{letter}", cuts, **options)
+        lesson.matrices(f"projection_{letter}", cuts, hint=letter == "Q", follow=True)
 
 
 def _one_matrix(lesson: Lesson) -> None:

@@ -6,11 +6,12 @@ import math
 
 import torch
 
-from core.view import matrix
-from core.view.cut import Cut, limit_of
+from core.view import matrix, scale
+from core.view.cut import Cut
 from core.view.figures import signed_picture
 from core.view.html import chip, div, esc, image, para, shown, tag
 from core.view.look import Look
+from core.view.marks import marks
 from core.view.sketch import facts, row_of_values
 
 LETTERS = ("Q", "K", "V")
@@ -51,23 +52,25 @@ def jobs(look: Look) -> str:
     for letter in LETTERS:
         step = name(look, letter.lower())
         row = look.trace[step][head_of(look, letter), look.token].double().cpu().numpy()
+        changed = marks(look, step, (head_of(look, letter), look.token, None))
         says = t(f"steps.attn.{letter.lower()}.title")
         cards.append(
             div(
                 "job",
                 tag("h3", tag("b", esc(letter)), esc(t(f"qkv.jobs.{letter}.name"))),
                 para(t(f"qkv.jobs.{letter}.says"), "says"),
-                row_of_values(row, limit_of(look.trace, step), says),
+                row_of_values(row, scale.end(look.trace, step), says, changed),
             )
         )
-    return div("jobs", *cards)
+    return div("jobs", *cards) + scale.legend(t, ("", scale.end(look.trace, name(look, "q"))))
 
 
 def projection(look: Look) -> str:
     """For wide models: the token's row, the three matrices, and the three rows that come out."""
     t, trace = look.t, look.trace
     x = trace[source(look)][look.token].double().cpu().numpy()
-    strip = row_of_values(x, limit_of(trace, source(look)), t("qkv.projection.x"))
+    changed = marks(look, source(look), (look.token, None))
+    strip = row_of_values(x, scale.end(trace, source(look)), t("qkv.projection.x"), changed)
     token = chip(trace.tokens[look.token], look.token, None)
     parts = []
     for letter in LETTERS:
@@ -76,9 +79,16 @@ def projection(look: Look) -> str:
         values = trace.weights[matrix_name][head].double().cpu().numpy()
         rows, columns = values.shape
         says = t("qkv.projection.alt", letter=letter, rows=rows, columns=columns)
-        picture = image(signed_picture(values, limit_of(trace, matrix_name)), says, cls="weights")
+        some = marks(look, matrix_name, (head, None, None)).some()
+        drawn = signed_picture(values, scale.end(trace, matrix_name))
+        cls = "weights changed" if some else "weights"
+        picture = image(drawn, f"{says} {some}".strip(), cls=cls, title=some)
         row = trace[step][head, look.token].double().cpu().numpy()
-        result = row_of_values(row, limit_of(trace, step), t(f"steps.attn.{letter.lower()}.title"))
+        title, changed = (
+            t(f"steps.attn.{letter.lower()}.title"),
+            marks(look, step, (head, look.token, None)),
+        )
+        result = row_of_values(row, scale.end(trace, step), title, changed)
         shape = tag("small", esc(f" {rows} × {columns}"))
         parts.append(
             div(
@@ -90,7 +100,9 @@ def projection(look: Look) -> str:
             )
         )
     start = div("start", tag("b", "x "), token, tag("small", esc(f" {len(x)}")), strip)
-    return start + div("throughs", *parts)
+    shown_here = {"x": source(look), "W": name(look, "W_Q"), "q, k, v": name(look, "q")}
+    ends = ((label, scale.end(trace, drawn)) for label, drawn in shown_here.items())
+    return start + div("throughs", *parts) + scale.legend(t, *ends)
 
 
 def identity(look: Look) -> float | None:

@@ -39,7 +39,7 @@ WEIGHT = re.compile(r"(W|b)_\w+$|gamma$|beta$")
 QUANTITIES = {
     "stream": (
         *("embed.W_E", "embed.W_P", "embed.token", "embed.position", "embed.sum"),
-        *("resid_in", "resid_mid", "resid_out", "attn.out", "mlp.out", "norm.mean"),
+        *("resid_in", "resid_mid", "resid_out", "attn.out", "mlp.out"),
     ),
     "square": ("norm.var", "norm.mean_square"),
     "normed": ("norm.normed", "norm.out", "norm.gamma", "norm.beta"),
@@ -55,7 +55,7 @@ QUANTITIES = {
 QUANTITY = {role: name for name, roles in QUANTITIES.items() for role in roles}
 
 # Pictures of what is no step: the terms of a logit, and two weights as one.
-TERMS, ONE_MATRIX = "logits.terms", "mlp.W_1·W_2"
+TERMS, ONE_MATRIX = "logits.terms", "mlp.W_1W_2"
 
 _known: WeakKeyDictionary[Model, dict[str, float]] = WeakKeyDictionary()
 

@@ -1,4 +1,4 @@
-"""Small drawings that several pages share: tables of facts, rows of values, angles, curves."""
+"""Small drawings that several pages share: tables of facts, rows of values, angles, the blocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.view.figures import TOKEN_COLOURS, signed_picture
-from core.view.html import div, esc, image, number, small_matrix, tag
+from core.view.html import div, esc, image, number, picks, small_matrix, tag
+from core.view.look import Look
+from core.view.marks import Marks
 
 FEW = 8  # numbers of a row that are written into cells
 
@@ -29,13 +31,19 @@ def vector_text(values: Sequence[float]) -> str:
     return f"[{', '.join(f'{value:g}' for value in values)}]".replace("-", "−")
 
 
-def row_of_values(values: np.ndarray, limit: float, says: str) -> str:
-    """One row: numbers in cells if they are few, else a strip of colours that is read out."""
+def row_of_values(values: np.ndarray, limit: float, says: str, found: Marks | None = None) -> str:
+    """One row: numbers in cells if they are few, else a strip of colours that is read out.
+
+    found: which of them changed.
+    """
     if len(values) <= FEW:
-        return small_matrix([values.tolist()], [""], limit=limit, caption=says)
+        was = found and (lambda place: found.was(place[1]))
+        return small_matrix([values.tolist()], [""], limit=limit, caption=says, was=was)
+    some = found.some() if found else ""
     source = signed_picture(values[None].astype(np.float64), limit)
     first = ", ".join(number(float(value)) for value in values[:4])
-    return image(source, f"{says}: {first} …", cls="strip-picture")
+    cls, more = ("strip-picture changed", f" {some}") if some else ("strip-picture", "")
+    return image(source, f"{says}: {first} …{more}", cls=cls, title=some)
 
 
 def angle_picture(length_a: float, length_b: float, cos: float, names: tuple[str, str]) -> str:
@@ -64,3 +72,28 @@ def arrow(per_cent: float, degrees: float, name: str, colour: str) -> str:
     """An arrow from the corner of its box, as long as so many per cent of the box's longest."""
     style = f"--long:{per_cent:.2f};--turn:{-degrees:.2f}deg;--back:{degrees:.2f}deg;--ink:{colour}"
     return div("arrow-line", tag("span", esc(name)), style=style)
+
+
+def block_links(look: Look) -> str:
+    """Links to each block, for a model that has several."""
+    if look.n_layers < 2:
+        return ""
+    options = []
+    for layer in range(look.n_layers):
+        name = look.t("path.block_number", i=str(layer))
+        link = look.state.link(layer=layer) | {"aria_label": name}
+        options.append((str(layer), layer == look.layer, link))
+    return picks(look.t("path.block"), options)
+
+
+def block_name(look: Look, layer: int, rest: str = "") -> str:
+    """A block's name beside its row of a picture: a link to it, where there are several.
+
+    rest: HTML that belongs to the name.
+    """
+    name = esc(look.t("path.block_number", i=str(layer)))
+    if look.n_layers < 2:
+        return tag("span", name, rest, cls="block-name")
+    here = "true" if layer == look.layer else None
+    link = look.state.link(layer=layer)
+    return tag("a", name, rest, cls="block-name", aria_current=here, **link)

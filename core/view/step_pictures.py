@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.graph import Ref
+from core.view import scale
 from core.view.elements import generic
 from core.view.figures import (
     colour_picture,
-    nice_limit,
     share_picture,
     signed_picture,
     token_colour,
 )
 from core.view.html import (
+    cell,
     chip,
     div,
     esc,
@@ -27,6 +29,7 @@ from core.view.html import (
     tag,
 )
 from core.view.look import Look
+from core.view.marks import Marks, beside, marks, was
 
 SMALL = 8  # rows and columns up to which numbers are written into the cells of a toy model
 FEW = 4  # columns up to which they are in any model
@@ -36,11 +39,8 @@ UNCOLOURED = 1e9
 SHARES = ("attn.weights", "probs")
 
 
-def picture(look: Look, name: str, limit: float | None = None, legend: bool = True) -> str:
-    """The picture of a step, with its colour scale in numbers.
-
-    limit: end of the scale, for pictures that share one; by default what suits the values.
-    """
+def picture(look: Look, name: str, legend: bool = True) -> str:
+    """The picture of a step, with its colour scale in numbers."""
     step = look.trace.step(name)
     if name == "tokens.ids":
         return _chips(look)
@@ -51,14 +51,14 @@ def picture(look: Look, name: str, limit: float | None = None, legend: bool = Tr
     values, columns = _two_dimensional(look, name)
     if step.role in SHARES or step.role == "embed.onehot":
         return _shares(look, name, values, columns)
-    if limit is None:
-        limit = look.stream_limit if step.role in STREAM else nice_limit(values)
+    limit = scale.end(look.trace, name)
     if _has_room(look, values):
         if name == "tokens.positions":  # counting, not a quantity: no colour
             return _written(look, name, values, columns, UNCOLOURED, 0)
-        return _written(look, name, values, columns, limit, 2 if limit >= 0.1 else 4)
+        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+        return _written(look, name, values, columns, limit, 2 if largest >= 0.05 else 4)
     source = signed_picture(values, limit)
-    drawn = _framed(look, source, alt(look, name, values), len(values), "key" in step.axes)
+    drawn = _framed(look, name, source, values, "key" in step.axes)
     return drawn + (signed_legend(limit, "") if legend else "")
 
 
@@ -86,7 +86,16 @@ def _written(
         columns=columns,
         here=look.token,
         digits=digits,
+        was=_marks(look, name).was,
     )
+
+
+def _marks(look: Look, name: str) -> Marks:
+    """What changed of what `_two_dimensional` shows."""
+    axes = look.trace.step(name).axes
+    own = {"head": look.head, "kv_head": look.kv_head}.get(axes[0])
+    found = marks(look, name, (own, *(None for _ in axes[1:])))
+    return found if found.before.ndim == 2 else found.part((slice(None), None))
 
 
 def alt(look: Look, name: str, values: np.ndarray) -> str:
@@ -133,17 +142,23 @@ def _shares(look: Look, name: str, values: np.ndarray, columns: list[str]) -> st
         digits = 0 if name == "embed.onehot" else 2
         return _written(look, name, values, columns, None, digits)
     source = share_picture(values, masked=masked)
-    drawn = _framed(look, source, alt(look, name, values), len(values), across=True)
+    drawn = _framed(look, name, source, values, across=True)
     return drawn + share_legend("")
 
 
-def _framed(look: Look, source: str, says: str, rows: int, across: bool) -> str:
-    """A picture with the tokens' colours along its side, and on top where columns are tokens."""
+def _framed(look: Look, name: str, source: str, values: np.ndarray, across: bool) -> str:
+    """A picture with the tokens' colours along its side, and on top where columns are tokens.
+
+    A line along the other side marks the rows in which anything changed.
+    """
+    rows, found = len(values), _marks(look, name)
+    says = " ".join(filter(None, (alt(look, name, values), found.some())))
     height = min(max(rows * 16, 48), 176)
     side = image(colour_picture(rows, across=False), "", cls="side", style=f"height:{height}px")
     top = image(colour_picture(rows, across=True), "", cls="top") if across else ""
     mark = div("mark", style=f"top:{100 * look.token / rows:.3f}%;height:{100 / rows:.3f}%")
-    body = div("pixels", image(source, says), mark, style=f"height:{height}px")
+    drawn = image(source, says), mark, beside(found.rows())
+    body = div("pixels", *drawn, style=f"height:{height}px", title=found.some() or None)
     return div("framed square" if across else "framed", top, side, body)
 
 
@@ -153,21 +168,24 @@ def _chips(look: Look) -> str:
         if isinstance(row, range):
             chips.append(look.left_out(len(row)))
         else:
-            chips.append(chip(look.trace.tokens[row], row, look.trace.ids[row]))
+            old = was(look, Ref("tokens.ids", (row,)))
+            told = {"cls": "tok changed", "title": old} if old else {}
+            chips.append(chip(look.trace.tokens[row], row, look.trace.ids[row], **told))
     return div("chips", *chips)
 
 
 def _one_hot(look: Look) -> str:
     """Each row is the whole vocabulary as a line, to scale, with the only 1 marked on it."""
     total = look.trace.model.config.n_vocab
-    lines = []
+    lines, changed = [], marks(look, "embed.onehot", (None, None)).rows()
     for row in look.rows[:6]:
         if isinstance(row, range):
             continue
         token_id = look.trace.ids[row]
         style = f"left:{100 * token_id / total:.2f}%;background:{token_colour(row)}"
         says = look.t("path.one_at", id=str(token_id))
-        lines.append(div("line", tag("i", style=style), title=says, role="img", aria_label=says))
+        cls = "line changed" if changed[row] else "line"
+        lines.append(div(cls, tag("i", style=style), title=says, role="img", aria_label=says))
     ends = div("ends", tag("span", "0"), tag("span", esc(f"{total - 1:,}")))
     note = tag("p", esc(look.t("path.only_row", n=total)), cls="says")
     return div("onehot", *lines, ends) + note
@@ -179,7 +197,12 @@ def _top_of_vocabulary(look: Look, name: str) -> str:
     values = [c.prob if name == "probs" else c.logit for c in top]
     low = 0.0 if name == "probs" else min(values) - 0.1 * (max(values) - min(values) or 1.0)
     span = max(values) - low or 1.0
-    bars = [tag("i", style=f"height:{100 * (value - low) / span:.1f}%") for value in values]
+    last_row = len(look.trace) - 1
+    changed = marks(look, name, (last_row, [candidate.id for candidate in top]))
+    bars = [
+        cell("i", "", changed.was(i), style=f"height:{100 * (value - low) / span:.1f}%")
+        for i, value in enumerate(values)
+    ]
     first = percent(values[0]) if name == "probs" else number(values[0])
     last = percent(values[-1]) if name == "probs" else number(values[-1])
     says = look.t(
@@ -191,5 +214,6 @@ def _top_of_vocabulary(look: Look, name: str) -> str:
         last=last,
         best=shown(top[0].text),
     )
-    drawn = div("top40 probs" if name == "probs" else "top40", *bars, role="img", aria_label=says)
+    label = f"{says} {changed.some()}".strip()
+    drawn = div("top40 probs" if name == "probs" else "top40", *bars, role="img", aria_label=label)
     return drawn + tag("p", esc(says), cls="says")

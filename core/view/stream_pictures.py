@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.analysis.residual import Stage
-from core.view import vector
+from core.view import scale, vector
 from core.view.cut import Cut, cut
-from core.view.html import bar, div, esc, number, signed_legend, tag
+from core.view.html import bar, div, esc, number, tag
 from core.view.look import Look
+from core.view.sketch import block_name
 
 NUMBERS = 12  # of a wide row, those that are shown in numbers
 
@@ -21,12 +22,12 @@ def steps(stages: Sequence[Stage]) -> list[str]:
 
 def belt(look: Look, stages: Sequence[Stage]) -> str:
     """One row per part: what was there, what was added, what there is now."""
-    limit = look.stream_limit
+    limit = scale.end(look.trace, "embed.sum")
     heads = ("part", "before", "added", "after")
     cells = [tag("span", esc(look.t(f"stream.belt.{key}")), cls=f"at-{key}") for key in heads]
     rows = [div("sum-row head", *cells), _start(look, limit)]
     rows += [_stage(look, stage, limit) for stage in stages]
-    return div("journey", *rows) + signed_legend(limit, look.t("vector.legend"))
+    return div("journey", *rows) + scale.legend(look.t, ("", limit), note=look.t("vector.legend"))
 
 
 def _start(look: Look, limit: float) -> str:
@@ -40,10 +41,9 @@ def _start(look: Look, limit: float) -> str:
 
 def _stage(look: Look, stage: Stage, limit: float) -> str:
     part = tag("b", esc(look.t(f"stream.part.{stage.part}")))
-    block = tag("span", esc(look.t("path.block_number", i=str(stage.block))))
     note = tag("small", esc(look.t("stream.belt.replaces"))) if stage.replaces else ""
     cells = [
-        tag("span", block, part, note, cls="at-part"),
+        tag("span", block_name(look, stage.block, part), note, cls="at-part"),
         _vector(look, "before", stage.before, limit),
         _sign("→" if stage.replaces else "+", "plus"),
         _vector(look, "added", stage.added, limit),
@@ -72,13 +72,13 @@ def lengths(look: Look, stages: Sequence[Stage]) -> str:
     head = [tag("th", esc(t(f"stream.lengths.{key}")), scope="col") for key in heads]
     rows = []
     for stage in stages:
-        name = f"{t('path.block_number', i=str(stage.block))} {t(f'stream.part.{stage.part}')}"
+        part = esc(f" {t(f'stream.part.{stage.part}')}")
         cells = [
             _bar(stage.length_added, longest, "added"),
             _bar(stage.length_after, longest, "after"),
             tag("td", tag("span", vector.signed(stage.cosine)), cls="n"),
         ]
-        rows.append(tag("tr", tag("th", esc(name), scope="row"), *cells))
+        rows.append(tag("tr", tag("th", block_name(look, stage.block, part), scope="row"), *cells))
     return tag("table", tag("tr", *head), *rows, cls="plain lengths")
 
 

@@ -6,21 +6,23 @@ What is added, multiplied or put side by side on the pages is drawn as such rows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.view import scale
 from core.view.figures import (
     cell_colour,
     colour_picture,
-    nice_limit,
     share_colour,
     share_picture,
     signed_picture,
     token_colour,
 )
-from core.view.html import chip, div, esc, image, ink, number, shown, signed_legend, tag
+from core.view.html import cell, chip, div, esc, image, ink, number, shown, tag
 from core.view.look import Look
+from core.view.marks import Marks, beside
+from core.view.texts import Text
 
 FEW = 8  # numbers up to which each has a cell of its own
 FEW_TOKENS = 8  # tokens up to which several matrices have room beside each other
@@ -33,6 +35,8 @@ class Row:
 
     values: None leaves the row to its label and note. before: what it was made from, drawn before
     it. total: whether it is what comes out. says: what it is, for somebody who does not see it.
+    limit: the end of its scale, if that is not the stack's. marks: what of the values changed;
+    before_marks: what of those before them.
     """
 
     label: str
@@ -42,37 +46,42 @@ class Row:
     total: bool = False
     says: str = ""
     before: np.ndarray | None = None
+    limit: float | None = None
+    marks: Marks | None = None
+    before_marks: Marks | None = None
 
 
 Part = tuple[str, str]  # of a row: what it is called, and its colour
 
 
 def stack(
+    t: Text,
     rows: Sequence[Row],
-    limit: float | None = None,
+    limit: float,
     parts: Sequence[Part] = (),
     heads: Sequence[str] = (),
 ) -> str:
-    """Rows under each other on one colour scale, with its legend.
+    """Rows under each other, with the legend of each scale that occurs.
 
     parts: as in `bars`, for the totals. heads: what stands above label, before, values and note.
     """
-    arrays = [a for row in rows for a in (row.values, row.before) if a is not None]
-    limit = limit or nice_limit(*arrays)
     kinds = {
         "made": any(row.before is not None for row in rows),
         "noted": any(row.note for row in rows),
     }
     cls = " ".join(["stack", *(kind for kind, on in kinds.items() if on)])
-    drawn = (_stacked(row, limit, parts if row.total else (), **kinds) for row in rows)
+    rows = [replace(row, limit=row.limit or limit) for row in rows]
+    drawn = (_stacked(row, parts if row.total else (), **kinds) for row in rows)
     top = div("stack-row top", tag("span"), *(tag("span", esc(head)) for head in heads))
-    return div(cls, top if heads else "", *drawn) + signed_legend(limit, "")
+    return div(cls, top if heads else "", *drawn) + scale.legend(
+        t, *((row.says, row.limit) for row in rows)
+    )
 
 
-def _stacked(row: Row, limit: float, parts: Sequence[Part], made: bool, noted: bool) -> str:
+def _stacked(row: Row, parts: Sequence[Part], made: bool, noted: bool) -> str:
     before, values = (
-        "" if array is None else bars(array, limit, row.says, parts)
-        for array in (row.before, row.values)
+        "" if array is None else bars(array, row.limit, row.says, parts, found)
+        for array, found in ((row.before, row.before_marks), (row.values, row.marks))
     )
     return div(
         "stack-row total" if row.total else "stack-row",
@@ -84,41 +93,56 @@ def _stacked(row: Row, limit: float, parts: Sequence[Part], made: bool, noted: b
     )
 
 
-def bars(values: np.ndarray, limit: float, says: str = "", parts: Sequence[Part] = ()) -> str:
-    """One row of numbers. says: what it is; parts: equal parts of it, set apart and named."""
+def bars(
+    values: np.ndarray,
+    limit: float,
+    says: str = "",
+    parts: Sequence[Part] = (),
+    found: Marks | None = None,
+) -> str:
+    """One row of numbers. says: what it is; parts: equal parts of it, set apart and named.
+
+    found: which of the numbers changed.
+    """
     values = np.asarray(values, np.float64)
     draw = _cells if len(values) <= FEW else _picture
     if not parts:
-        return div("bars-row", draw(values, limit, says))
+        return div("bars-row", draw(values, limit, says, found))
+    size = len(values) // len(parts)
+    pieces = [slice(i * size, (i + 1) * size) for i in range(len(parts))]
     named = (
         div(
             "part-of",
-            draw(piece, limit, f"{says} {name}"),
+            draw(values[piece], limit, f"{says} {name}", found and found.part(piece)),
             tag("small", esc(name)),
             style=f"border-color:{colour}",
         )
-        for piece, (name, colour) in zip(np.split(values, len(parts)), parts, strict=True)
+        for piece, (name, colour) in zip(pieces, parts, strict=True)
     )
     return div("bars-row", *named)
 
 
-def _cells(values: np.ndarray, limit: float, says: str) -> str:
+def _cells(values: np.ndarray, limit: float, says: str, found: Marks | None) -> str:
     cells = (
-        tag(
+        cell(
             "span",
-            esc(number(float(value))),
-            style=f"background:{cell_colour(float(value), limit)}",
-            cls=ink(float(value), limit),
+            esc(number(value)),
+            found.was(i) if found else "",
+            style=f"background:{cell_colour(value, limit)}",
+            cls=ink(value, limit),
         )
-        for value in values
+        for i, value in enumerate(values.tolist())
     )
     return div("cells", *cells, role="group", aria_label=says or None)
 
 
-def _picture(values: np.ndarray, limit: float, says: str) -> str:
+def _picture(values: np.ndarray, limit: float, says: str, found: Marks | None) -> str:
     ends = f"{number(float(values.min()))} … {number(float(values.max()))}"
-    alt = f"{says} ({len(values)}: {ends})".strip()
-    return image(signed_picture(values[None], limit), alt, cls="thin", title=ends)
+    some = found.some() if found else ""
+    title = f"{ends}, {some}" if some else ends
+    alt = f"{says} ({len(values)}: {title})".strip()
+    cls = "thin changed" if some else "thin"
+    return image(signed_picture(values[None], limit), alt, cls=cls, title=title)
 
 
 def columns_by_part(values: np.ndarray, limit: float, parts: Sequence[Part], says: str) -> str:
@@ -183,7 +207,7 @@ def square(
         *body,
         cls="matrix",
     )
-    return div("scroll", table, style=f"width:calc(6rem + {n} * 3.3rem)")
+    return div("scroll", table)
 
 
 def _line(look: Look, i: int, shares: np.ndarray, hidden: np.ndarray, gone: np.ndarray) -> str:
@@ -202,12 +226,17 @@ def _name(look: Look, i: int) -> str:
     return tag("span", esc(shown(look.trace.tokens[i], 8)), cls="edge", style=style)
 
 
-def framed(look: Look, source: str, says: str, rows: int) -> str:
-    """A picture of tokens by tokens, with their colours, and the row where we look marked."""
+def framed(look: Look, source: str, says: str, rows: int, found: Marks | None = None) -> str:
+    """A picture of tokens by tokens, with their colours, and the row where we look marked.
+
+    found: what changed; a line along the side marks those rows.
+    """
+    some, changed = (found.some(), beside(found.rows())) if found else ("", "")
     side = image(colour_picture(rows, across=False), "", cls="side")
     top = image(colour_picture(rows, across=True), "", cls="top")
     mark = div("mark", style=f"top:{100 * look.token / rows:.3f}%;height:{100 / rows:.3f}%")
-    body = div("pixels", image(source, says), mark, style="aspect-ratio:1")
+    drawn = image(source, f"{says} {some}".strip())
+    body = div("pixels", drawn, mark, changed, style="aspect-ratio:1", title=some or None)
     return div("framed square", top, side, body)
 
 

@@ -25,7 +25,7 @@ def test_row_before_and_after_the_final_norm():
 def test_terms_add_up_to_the_logit():
     text = said(example())
     # [1.25, -1.20, -0.05] · [1.1, 0.3, 0.9]
-    assert re.search(r"number by number .*? 1\.37 −0\.36 −0\.05 .*? are the logit .*? 0\.97", text)
+    assert re.search(r"number by number.*? 1\.37 −0\.36 −0\.05 .*? are the logit .*? 0\.97", text)
 
 
 def test_another_candidate_is_chosen_in_the_link():

@@ -45,6 +45,9 @@ def test_root_scale_shows_small_values_more_strongly():
     root = pixels(figures.signed_picture(values, figures.Root(1.0)))[0, 0, 3]
     assert (plain, root) == (64, 129)
     assert figures.strength(0.25, figures.Root(1.0)) == 0.5
+    cube = figures.Root(8.0, 3)
+    assert figures.strength(-1.0, cube) == pytest.approx(0.5)
+    assert pixels(figures.signed_picture(np.array([[-1.0]]), cube))[0, 0, 3] in (127, 128, 129)
 
 
 def test_masked_cells_are_hatched_not_coloured():
@@ -56,20 +59,40 @@ def test_masked_cells_are_hatched_not_coloured():
     assert 0 in hatched[..., 3] and hatched[..., 3].max() > 0
 
 
+@pytest.mark.parametrize("n", [41, 100, 256])
+def test_hatching_can_be_seen_at_any_size_and_leaves_the_values_alone(n):
+    shares = np.linspace(0, 1, n * n).reshape(n, n)
+    hidden = np.triu(np.ones((n, n), bool), 1)
+    picture = pixels(figures.share_picture(shares, masked=hidden))
+    size = len(picture) // n
+    each = picture[::size, ::size]
+    assert np.abs(each[~hidden, 3] - shares[~hidden] * 255).max() <= 1.1
+    grey = picture[hidden.repeat(size, 0).repeat(size, 1)]
+    assert (grey[:, :3] == rgb(figures.MASKED)).all()
+    last = picture[: size * n // 2, -1, 3]  # down half of the right edge, where all is masked
+    stripes = (np.diff((last == last.max()).astype(int)) == 1).sum()
+    assert 5 <= stripes <= 10  # 12 to 50 pixels from one to the next where a picture has 250
+
+
+def test_single_masked_cell_of_many_never_looks_like_zero():
+    for at in range(0, 256, 5):
+        hidden = np.zeros((256, 256), bool)
+        hidden[at, 3] = True
+        picture = pixels(figures.share_picture(np.zeros((256, 256)), masked=hidden))
+        assert picture[at, 3, 3] >= figures.TINT
+        assert (picture[..., 3] > 0).sum() == 1
+
+
 def test_shares_are_proportional():
     alphas = pixels(figures.share_picture(np.array([[0.0, 0.5, 1.0]])))[0, :, 3]
     assert list(alphas) == [0, 128, 255]
 
 
 @pytest.mark.parametrize(
-    ("values", "limit"), [([0.3], 0.5), ([1.0], 1.0), ([3.0, -4.9], 5.0), ([60.0], 100.0), ([0], 1)]
+    ("top", "limit"), [(0.3, 0.5), (1.0, 1.0), (4.9, 5.0), (60.0, 100.0), (0.0, 1.0)]
 )
-def test_scales_end_at_round_numbers(values, limit):
-    assert figures.nice_limit(np.array(values, float)) == pytest.approx(limit)
-
-
-def test_scale_ignores_masked_values():
-    assert figures.nice_limit(np.array([-np.inf, 0.9])) == 1.0
+def test_scales_end_at_round_numbers(top, limit):
+    assert figures.nice_limit(top) == pytest.approx(limit)
 
 
 @pytest.mark.parametrize("colour", figures.TOKEN_COLOURS)

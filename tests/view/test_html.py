@@ -5,6 +5,7 @@ import math
 import pytest
 
 from core.view import html
+from core.view.figures import Root
 
 
 @pytest.mark.parametrize("text", ["<b>x</b>", '"onload="x', "a & b", "<script>alert(1)</script>"])
@@ -54,7 +55,8 @@ def test_tokens_show_their_spaces_and_are_not_endless():
 
 
 def test_legend_of_a_root_scale_names_the_middles():
-    assert "1.25" in html.signed_legend(html.Root(5.0), "")
+    assert "1.25" in html.signed_legend(Root(5.0), "")
+    assert "1.25" in html.signed_legend(Root(10.0, 3), "")
     assert "1.25" not in html.signed_legend(5.0, "")
 
 

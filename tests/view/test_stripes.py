@@ -35,13 +35,13 @@ def test_parts_of_a_row_are_named():
 
 def test_stack_draws_all_rows_on_one_scale_and_names_parts_in_totals_only():
     rows = [Row("a", np.array([1.0, 0.0])), Row("b", np.array([1.0, 4.0]), "=", total=True)]
-    drawn = stack(rows, parts=[("x", "red"), ("y", "blue")])
+    drawn = stack(speaker("en"), rows, 5.0, parts=[("x", "red"), ("y", "blue")])
     assert drawn.count("part-of") == 2
     assert drawn.count("20%, transparent") == 2  # 1 of 5, in either row
 
 
 def test_stack_escapes_what_a_row_is():
-    assert "<b>" not in stack([Row("a", np.ones(2), says='"><b>')])
+    assert "<b>" not in stack(speaker("en"), [Row("a", np.ones(2), says='"><b>')], 1.0)
 
 
 def test_columns_by_part_span_their_columns():

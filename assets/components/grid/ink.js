@@ -11,9 +11,10 @@ class Ink {
     this.known = new Map();
   }
 
-  cell(kind, value, limit) {
+  // The colour grows with a root of the value where `degree` says so, as `Root` in figures.py.
+  cell({ kind, limit, degree }, value) {
     if (kind === "plain" || typeof value !== "number") return ["", ""];
-    const level = Math.round(LEVELS * clamp(Math.abs(value) / limit, 0, 1));
+    const level = Math.round(LEVELS * clamp(Math.abs(value) / limit, 0, 1) ** (1 / degree));
     const colour = kind === "share" ? this.colours.share : value < 0 ? this.colours.negative : this.colours.positive;
     const key = colour + level;
     if (!this.known.has(key)) this.known.set(key, this.mixed(rgbOf(colour), level / LEVELS));
