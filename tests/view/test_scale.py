@@ -16,8 +16,8 @@ from tests.support.app import components, drawn, open_page
 PAGES = "overview embedding position qkv scores heads norm mlp logits stream"
 LONG = "It is a truth universally acknowledged, that a single man in possession of a good fortune"
 LOOKS = {
-    "bundled": [{"prompt": p, "layer": i} for p, i in (("", 0), ("Hi", 3), (LONG, 5))],
-    "worked-example": [{"prompt": p} for p in ("", "나는", "밥을 밥을 나는 먹었다")],
+    "bundled": [{"prompt": p, "layer": i} for p, i in (("Hi", 0), (LONG, 5))],
+    "worked-example": [{"prompt": p} for p in ("나는", "밥을 밥을 나는 먹었다")],
 }
 # What a person compares because it stands side by side, most often as the terms of a sum.
 ALIKE = (
