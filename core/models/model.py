@@ -132,7 +132,7 @@ class PromptTrace(Trace):
 class Model:
     """A GPT with its weights on a device.
 
-    key, preset: what it was loaded as. weights: read-only, by name; per-head matrices are
+    key, preset, size: what it was loaded as. weights: read-only, by name; per-head matrices are
     [head, d_model, d_head]. dtype: of the weights and of everything computed.
     """
 
@@ -146,10 +146,12 @@ class Model:
         dtype: torch.dtype,
         preset: str | None = None,
         default_prompt: str = "",
+        size: str = "",
     ) -> None:
         """Copies `tensors`. Raises WeightsError if they are not exactly what `config` asks for."""
         self.key = key
         self.preset = preset
+        self.size = size
         self.config = config
         self.tokenizer = tokenizer
         self.device = device
@@ -157,6 +159,11 @@ class Model:
         self.default_prompt = default_prompt
         self.graph = graph_of(config)
         self.weights = prepare(tensors, self.graph, config.sizes(), device, dtype)
+
+    @property
+    def variant(self) -> str:
+        """Which form of the model of its key it is: the preset, and the size if that is another."""
+        return "~".join(filter(None, (self.preset, self.size)))
 
     def trace(self, prompt: str | Sequence[int]) -> PromptTrace:
         """All steps for a prompt, each computed when it is looked at.

@@ -152,6 +152,6 @@ def test_a_model_can_be_loaded_with_another_dtype():
     assert model.trace([0])["logits"].dtype == torch.float32
 
 
-def test_settings_without_matrices_are_refused():
-    with pytest.raises(core.WeightsError, match=r"attn\.W_Q is \(1, 3, 3\)"):
-        core.load("worked-example", n_heads=3)
+def test_a_vocabulary_without_words_is_refused():
+    with pytest.raises(core.ConfigError, match="has 12 words, not 13"):
+        core.load("worked-example", n_vocab=13)
