@@ -42,15 +42,15 @@ class Experiment:
         return encode(Changes().with_change(*self.changes))
 
     def subject(self) -> dict[str, str]:
-        """What makes it this experiment, as parameters of a link."""
-        named = {"preset": self.preset, "was": self.was}
-        given = {"model": self.model, "prompt": self.prompt, "edits": self.edits}
-        return given | {key: value for key, value in named.items() if value}
+        """The model and the text, as parameters of a link; the changes come on top."""
+        preset = {"preset": self.preset} if self.preset else {}
+        return {"model": self.model, "prompt": self.prompt, "was": self.was} | preset
 
     def state(self) -> dict[str, str]:
         """All parameters of a link that starts it."""
         where = dict(zip(("layer", "head", "token"), map(str, self.at), strict=True))
-        return self.subject() | where | {"side": "after", "experiment": self.key}
+        shown = {"edits": self.edits, "side": "after", "experiment": self.key}
+        return self.subject() | where | shown
 
 
 EXPERIMENTS = (
