@@ -14,6 +14,7 @@ with frame.page("heads") as view:
         steps = [pictures.step(look, name) for name in ("heads", "concat", "out")]
         words = pictures.words(look)
         lesson.part("sum", **words)
+        lesson.blocks()
         st.html(pictures.weighted_sum(look))
         lesson.say("product.says")
         lesson.matrices("product", pictures.product(look), follow=True)

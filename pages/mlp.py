@@ -14,6 +14,7 @@ def steps(lesson, view, look):
     config = view.model.config
     here = {"token": shown(look.trace.tokens[look.token]), "block": str(look.layer)}
     lesson.part("steps", **here, small=config.d_model, wide=config.d_mlp)
+    lesson.blocks()
     if not config.norms and "attn" not in config.residual:
         lesson.say("raw.says")
     st.html(pictures.glass(look))

@@ -12,6 +12,7 @@ with frame.page("norm") as view:
     token = pictures.plain(look, look.token)
     parts = norm_residual.additions(look)
     lesson.part("add", anchor="stop-residual", token=token)
+    lesson.blocks()
     for part in parts:
         st.html(norm_residual.added(look, part))
     if parts:

@@ -12,6 +12,7 @@ with frame.page("scores") as view:
         lesson.elsewhere("missing", preset="block")
     else:
         lesson.part("four")
+        lesson.blocks()
         cuts = pictures.chosen(look, pictures.four(look))
         lesson.matrices("four", cuts, follow=True)
         if look.n_heads > 1:
@@ -24,11 +25,14 @@ with frame.page("scores") as view:
         st.html(pictures.saturation(look))
         lesson.say("row.says", token=pictures.plain(look, look.token))
         st.html(pictures.this_row(look))
+        key, values = pictures.row_note(look)
+        lesson.say(key, **values)
         lesson.part("mask" if look.trace.model.config.causal else "unmasked")
         st.html(scores_masks.masks(look))
         lesson.part("dropout")
         scores_masks.dropout(look)
-        lesson.why("mirror", **pictures.mirror(look))
+        key, values = pictures.mirror(look)
+        lesson.why(key, **values)
         lesson.why("two", **pictures.counts(look))
         lesson.why("exp")
         lesson.why("buffer")

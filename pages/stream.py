@@ -17,6 +17,8 @@ def belt(lesson, view, look, stages):
     st.html(pictures.belt(look, stages))
     lesson.pictures("belt", pictures.steps(stages))
     lesson.say("numbers.says", token=token, block=str(look.layer))
+    if (wide := view.model.config.d_model) > pictures.NUMBERS:
+        lesson.say("numbers.some", n=pictures.NUMBERS, wide=wide, token=token)
     lesson.matrices("block", pictures.cuts(look, stages))
     lesson.formula([name for name in look.trace.steps if name in pictures.adds(look)])
 

@@ -4,6 +4,18 @@
 
 const panels = new WeakMap();
 const JUST_NOW = 3000; // ms since a cell was clicked
+const DOUBLE_CLICK = 450; // ms
+const SETTLING = 2500; // ms in which a page that was just opened finds its size
+const MARGIN = 60; // px at the top of the page that the path strip covers
+const ACTIONS = ["wheel", "pointerdown", "keydown", "touchstart"];
+
+// Whether the address with which this document was opened asks for this link; once.
+function arrivedFor(link) {
+  if (window.rippleArrived || window.location.hash) return false;
+  window.rippleArrived = true;
+  const [arrival] = performance.getEntriesByType("navigation");
+  return new URL(arrival?.name ?? window.location.href).searchParams.get("open") === link;
+}
 
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -44,12 +56,31 @@ class Opened {
     const drawn = JSON.stringify(data);
     if (drawn === this.drawn) return;
     const other = data.link !== this.link;
-    // What a link opened on arrival is neither announced nor scrolled to.
+    // What was open before this page is neither announced nor scrolled to.
     const asked = this.drawn !== undefined || Date.now() - (window.rippleOpened ?? 0) < JUST_NOW;
     Object.assign(this, { drawn, link: data.link, heading: null });
     this.body.replaceChildren(...this.content(data));
     if (asked) this.announce(data, other);
+    else if (arrivedFor(data.link) && this.heading) this.show();
     this.moves = false;
+  }
+
+  // The address that somebody came with opens it: the page is scrolled to it while everything above
+  // still finds its size, until the visitor does something. Whoever was faster keeps the focus.
+  show() {
+    const until = Date.now() + SETTLING;
+    const done = () => {
+      clearInterval(timer);
+      for (const name of ACTIONS) window.removeEventListener(name, done, true);
+    };
+    const step = () => {
+      if (Date.now() > until || !this.heading?.isConnected) return done();
+      const { top, bottom } = this.body.getBoundingClientRect();
+      if (top < MARGIN || bottom > window.innerHeight) this.body.scrollIntoView({ block: "center" });
+      if ([null, document.body].includes(document.activeElement)) this.heading.focus({ preventScroll: true });
+    };
+    const timer = setInterval(step, 200);
+    for (const name of ACTIONS) window.addEventListener(name, done, true);
   }
 
   announce(data, other) {
@@ -65,7 +96,7 @@ class Opened {
     if (!data.name) return [];
     const parts = [this.top(data), this.title(data), this.sum(data)];
     parts.push(make("p", "says", null, data.says));
-    if (data.where) parts.push(make("p", "where", null, data.where));
+    for (const text of [data.where, data.passed]) if (text) parts.push(make("p", "where", null, text));
     return parts;
   }
 
@@ -91,10 +122,11 @@ class Opened {
     return top;
   }
 
-  title({ name, place }) {
+  title({ name, place, masked }) {
     this.heading = make("h3", "", null, name);
     this.heading.tabIndex = -1;
     if (place) make("small", "", this.heading, place);
+    if (masked) make("small", "masked", this.heading, masked);
     return this.heading;
   }
 

@@ -201,15 +201,13 @@ class Plane {
     );
     make("b", "", this.cosine, plain(cos));
     this.needle.style.left = `${50 + 50 * cos}%`;
-    this.verdict.textContent = this.words.verdicts[this.kind(cos)];
+    this.verdict.textContent = this.verdictOn(cos);
   }
 
-  kind(cos) {
+  // The verdicts come with the least cosine that each takes, the largest first.
+  verdictOn(cos) {
     const exact = Number(cos.toFixed(9));
-    if (exact === 1) return "same";
-    if (exact === -1) return "opposite";
-    if (exact === 0) return "right";
-    return cos < 0 ? "against" : cos > 0.7 ? "close" : "little";
+    return this.words.verdicts.find(({ least }) => exact >= least).text;
   }
 
   showArrow({ group, line, head, handle, knob, label }, which, cos) {

@@ -2,6 +2,7 @@
 // Enter, and scroll to a place. The listeners are set once and outlive every redraw; a click
 // between two pages waits for the next one.
 
+const SETTLING = 500; // ms after a run until what it drew has its size
 const ripple = (window.ripple ??= { component: null, waiting: null, arrived: null });
 
 function plainClick(event) {
@@ -29,7 +30,7 @@ function follow(event) {
   event.preventDefault();
   const { set, page, anchor } = link.dataset;
   const here = ripple.component?.data.page;
-  if (page && page === here) scrollTo(anchor || "top");
+  if (page && page === here && !set) scrollTo(anchor || "top");
   else if (ripple.component) ripple.component.setTriggerValue("go", { set, page, anchor });
   else ripple.waiting = { set, page, anchor };
 }
@@ -67,6 +68,15 @@ function scrollTo(anchor) {
   return Boolean(place);
 }
 
+// What is wider than its place can be scrolled with the arrow keys too, and only then is a stop of
+// the Tab key. Pictures and tables find their size after the page was drawn.
+function reachScrollers() {
+  for (const box of document.querySelectorAll(".stMain .scroll")) {
+    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+}
+
 // On a small screen the strip is wider than the page: show the stop where we are.
 function showStop() {
   const strip = document.querySelector(".strip");
@@ -85,6 +95,7 @@ if (!ripple.listening) {
   for (const [type, listener] of Object.entries(listeners)) {
     document.addEventListener(type, listener, true);
   }
+  window.addEventListener("resize", reachScrollers);
 }
 
 export default function (component) {
@@ -92,6 +103,7 @@ export default function (component) {
   document.body.dataset.ripplePage = component.data.page;
   document.documentElement.lang = component.data.language;
   showStop();
+  setTimeout(reachScrollers, SETTLING);
   arrive(component.data);
   if (ripple.waiting) component.setTriggerValue("go", ripple.waiting);
   ripple.waiting = null;

@@ -67,9 +67,9 @@ def sentence(lesson: Lesson) -> None:
     lesson.part("sentence", **_words(lesson))
     cuts = [matrix.cut(look.trace, "embed.token", title="= X" if small else "X")]
     if small:
-        names = {"embed.onehot": "O", "embed.W_E": "· W_E"}
-        before = [matrix.cut(look.trace, name, title=title) for name, title in names.items()]
-        cuts = [*before, *cuts]
+        ids = [str(i) for i in range(look.trace.model.config.n_vocab)]
+        onehot = matrix.cut(look.trace, "embed.onehot", title="O", column_labels=ids)
+        cuts = [onehot, matrix.cut(look.trace, "embed.W_E", title="· W_E"), *cuts]
     else:
         st.html(pictures.onehot_lines(look, look.rows))
     lesson.matrices("sentence", cuts, hint=False, follow=True)

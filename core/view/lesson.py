@@ -17,6 +17,7 @@ from core.view.cut import Cut
 from core.view.elements import axes, within
 from core.view.frame import View
 from core.view.html import div, esc, numbered, para, tag
+from core.view.sketch import block_links
 
 
 class Lesson:
@@ -49,6 +50,11 @@ class Lesson:
     def say(self, key: str, cls: str = "says", **values: object) -> None:
         """A paragraph between pictures."""
         st.html(para(self.text(key, **values), cls))
+
+    def blocks(self) -> None:
+        """The blocks as links above a picture of one of them, where the model has several."""
+        if links := block_links(self.view.look):
+            st.html(links)
 
     def matrices(self, key: str, cuts: Sequence[Cut], **options: object) -> None:
         """Matrices beside each other, and below them what is opened in them.

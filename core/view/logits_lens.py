@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 from core.analysis import residual
 from core.models.model import PromptTrace
+from core.view import elements
 from core.view.figures import share_colour, token_colour
 from core.view.html import bar, div, esc, ink, percent, share_legend, shown, tag
 from core.view.look import Look
@@ -60,8 +61,12 @@ def grid(look: Look, here: int) -> str:
         block, part = column_name(look, reading.step)
         short = look.t("logits.lens.attn") if reading.step.endswith("resid_mid") else part
         inner = tag("small", esc(block)) + tag("span", esc(short))
-        cls = "here" if i == here else None
-        heads.append(tag("th", inner, scope="col", cls=cls, title=f"{block} {part}".strip()))
+        cls, name = "here" if i == here else None, f"{block} {part}".strip()
+        here_too = look.n_layers > 1 and elements.block(reading.step) == look.layer
+        current = "true" if here_too else None
+        to = _column_link(look, i, reading.step)
+        link = tag("a", inner, aria_label=name, aria_current=current, **to)
+        heads.append(tag("th", link, scope="col", cls=cls, title=name))
     body, at = [], 0
     for row in rows(look):
         if isinstance(row, range):
@@ -81,24 +86,25 @@ def _row(look: Look, row: int, found: list[residual.Reading], at: int, here: int
     final = found[-1].ids[at]
     for column, reading in enumerate(found):
         token, prob = reading.ids[at], reading.probs[at]
-        is_here = row == look.token and column == here
-        cells.append(_cell(look, (row, column), token, prob, token == final, is_here))
+        link = _column_link(look, column, reading.step, token=row)
+        if row == look.token and column == here:
+            link["aria_current"] = "true"
+        cells.append(_cell(look, link, token, prob, token == final))
     return tag("tr", *cells, cls="here" if row == look.token else None)
 
 
-def _cell(
-    look: Look, place: tuple[int, int], token: int, prob: float, final: bool, here: bool
-) -> str:
+def _column_link(look: Look, column: int, step: str, **where: int) -> dict[str, object]:
+    """A link that looks at a column, and with it at the block that the column belongs to."""
+    if (block := elements.block(step)) is not None:
+        where["layer"] = block
+    return dict(look.state.link(**where, **{KEY: column}))
+
+
+def _cell(look: Look, link: dict[str, object], token: int, prob: float, final: bool) -> str:
     text = shown(look.trace.model.tokenizer.token_text(token), 8)
     word = tag("b" if final else "span", esc(text))
-    link = tag(
-        "a",
-        word,
-        tag("small", esc(percent(prob))),
-        aria_current="true" if here else None,
-        **look.state.link(token=place[0], **{KEY: place[1]}),
-    )
-    return tag("td", link, style=f"background:{share_colour(prob)}", cls=ink(prob, None))
+    inner = tag("a", word, tag("small", esc(percent(prob))), **link)
+    return tag("td", inner, style=f"background:{share_colour(prob)}", cls=ink(prob, None))
 
 
 def top(look: Look, step: str) -> str:

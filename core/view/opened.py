@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.graph import Ref
 from core.graph.explain import number
+from core.graph.ops import Concat, Same
 from core.models.model import PromptTrace
 from core.view import elements
 from core.view.arithmetic import (
@@ -34,6 +35,7 @@ KEY = "opened"  # of the component; the link is under OPEN, in the session and i
 OPEN, ALL = "open", "_open_all"
 AT = "_open_at"  # session: the key of the matrix in which the trail began or went on
 LINK_AT = "at"  # in a picture's link: the picture's key
+PASSING = (Same, Concat)  # ops that change no number: no stops of their own on the way back
 MOST = 400  # terms that are written out when all are asked for
 
 
@@ -72,8 +74,31 @@ def open_element(trace: PromptTrace, ref: Ref) -> None:
 
 def operands(trace: PromptTrace, ref: Ref) -> set[Ref]:
     """The elements that an element was computed from."""
+    parts = set(_read(trace, ref))
+    return parts | {source(trace, part)[0] for part in parts}
+
+
+def _read(trace: PromptTrace, ref: Ref) -> list[Ref]:
+    """The elements that its arithmetic names, in order."""
     terms = () if None in ref.index else trace.explain(ref.name, ref.index).terms
-    return {part for term in terms for part in term.refs}
+    return [part for term in terms for part in term.refs]
+
+
+def source(trace: PromptTrace, ref: Ref) -> tuple[Ref, tuple[Ref, ...]]:
+    """Where an element's value was computed, and the elements that only pass it on from there."""
+    passed = []
+    while ref.name not in trace.weights and isinstance(trace.step(ref.name).op, PASSING):
+        before = _read(trace, ref)
+        # A number that was set by hand comes from nowhere else.
+        if len(before) != 1 or _value(trace, before[0]) != _value(trace, ref):
+            break
+        passed.append(ref)
+        ref = before[0]
+    return ref, tuple(passed)
+
+
+def _value(trace: PromptTrace, ref: Ref) -> float:
+    return trace.value(ref.name, ref.index)
 
 
 def content(t: Text, trace: PromptTrace, link: str, everything: bool = False) -> dict:
@@ -91,15 +116,18 @@ def content(t: Text, trace: PromptTrace, link: str, everything: bool = False) ->
     else:
         explained = trace.explain(ref.name, ref.index)
         found = written_out(trace, explained, MOST if everything else LARGEST)
-    name = elements.called(t, trace, ref, hidden=_hidden(trace, ref))
+    hidden = _hidden(trace, ref)
+    name = elements.called(t, trace, ref, hidden)
     return {
         "link": link,
         "words": words,
         "trail": [_stop(t, trace, trail[: i + 1]) for i in range(len(trail))],
         "name": name.name,
         "place": name.place,
+        "masked": t("opened.masked") if hidden else "",
         "says": name.says,
         "where": where(t, trace, ref),
+        "passed": _passed(t, trace, trail),
         "everything": everything,
         **_arithmetic(t, trace, trail, found),
     }
@@ -119,6 +147,16 @@ def _stop(t: Text, trace: PromptTrace, trail: Trail) -> dict:
     name = elements.called(t, trace, ref)
     value = "" if None in ref.index else f" {value_text(trace, ref)}"
     return {"text": name.short + value, "to": elements.encode(trail), "label": name.name}
+
+
+def _passed(t: Text, trace: PromptTrace, trail: Trail) -> str:
+    """Names what lies between the last two stops and only passed the number on."""
+    for part in _read(trace, trail[-2]) if len(trail) > 1 else ():
+        end, between = source(trace, part)
+        if between and end == trail[-1]:
+            names = [elements.called(t, trace, ref).name for ref in between]
+            return t("opened.passed", names=", ".join(names))
+    return ""
 
 
 def _arithmetic(t: Text, trace: PromptTrace, trail: Trail, found: Sum) -> dict:
@@ -152,7 +190,7 @@ def _drawn(t: Text, trace: PromptTrace, trail: Trail, piece: Piece) -> dict:
     name = elements.called(t, trace, piece.ref).name
     return {
         "text": piece.text,
-        "to": elements.encode((*trail, piece.ref)),
+        "to": elements.encode((*trail, source(trace, piece.ref)[0])),
         "label": t("opened.open", text=piece.text, name=name),
         "colour": elements.colour(trace, piece.ref),
         "kind": "weight" if piece.ref.name in trace.weights else "step",

@@ -9,9 +9,10 @@ import torch
 from core.analysis import attention
 from core.view.html import div, esc, number, para, tag, tiny
 from core.view.look import Look
-from core.view.stripes import FEW, figures, plain, square
+from core.view.stripes import figures, plain, square
 
 NUMBERED = 4  # tokens up to which three squares of numbers fit beside each other
+NUMBERED_TWO = 12  # the same for two, which may also stand one below the other
 RATES = tuple(f"0.{tenth}" for tenth in range(10))
 DRAWS = 1000  # of dropout: different seeds
 MANY, MOST = 10**6, 10**5  # numbers drawn for a mean over many draws; draws at most
@@ -65,11 +66,11 @@ def dropped(look: Look, rate: float, seed: int) -> str:
     gone = (after == 0).cpu().numpy() & ~hidden
     titles = [t("scores.dropout.before"), t("scores.dropout.after")]
     before_says = t("scores.dropout.factor", p=number(rate, 1), factor=number(1 / (1 - rate)))
-    gone_key = "gone" if len(look.trace) <= FEW else "gone_hatched"
+    gone_key = "gone" if len(look.trace) <= NUMBERED_TWO else "gone_hatched"
     says = t(f"scores.dropout.{gone_key}", n=int(gone.sum()), total=int((~hidden).sum()))
     pictures = (
-        square(look, shares.cpu().numpy(), titles[0], hidden),
-        square(look, after.cpu().numpy(), titles[1], hidden, gone),
+        square(look, shares.cpu().numpy(), titles[0], hidden, most=NUMBERED_TWO),
+        square(look, after.cpu().numpy(), titles[1], hidden, gone, most=NUMBERED_TWO),
     )
     row, many = shares[look.token], min(MOST, MANY // len(shares))
     total = t(

@@ -21,6 +21,8 @@ from core.view.stripes import FEW_TOKENS, framed, plain, share_bar, share_text, 
 STEPS = ("scores", "scores_scaled", "scores_masked", "weights")
 WIDTHS = (3, 16, 64, 128, 512)
 KNOWN = {64: "GPT-2", 128: "GPT-3"}
+ROUNDING = 1e-6  # of the largest score: what rounding alone can make of equal ones
+SATURATED = 0.9  # the largest share of a row in which one key takes nearly everything
 ROWS, LARGEST = 10, 7  # tokens up to which each has a line; beyond, how many of them have one
 
 
@@ -178,16 +180,35 @@ def this_row(look: Look) -> str:
     return div("scroll", tag("table", top, *drawn, last, cls="followed two"))
 
 
-def mirror(look: Look) -> dict[str, object]:
-    """How far this head's raw scores are from being the same both ways, in words."""
+def row_note(look: Look) -> tuple[str, dict[str, object]]:
+    """What is to be seen in `this_row`: the key of a sentence, and its values."""
+    *_, masked, shares = _row(look)
+    if np.isfinite(masked).sum() == 1:
+        return "row.single", {"token": plain(look, look.token)}
+    without = attention.unscaled(look.trace, look.layer)[look.head, look.token]
+    largest = {"with": share_text(float(shares.max())), "without": share_text(float(without.max()))}
+    if without.max() > SATURATED:
+        slope = share_text(attention.slope(without.max()).item())
+        return "row.full", {**largest, "slope": slope}
+    d = look.trace.model.config.d_head
+    return "row.small" if d < WIDTHS[1] else "row.calm", {**largest, "d": d}
+
+
+def mirror(look: Look) -> tuple[str, dict[str, object]]:
+    """Whether this head's raw scores are the same both ways: the key of a text, and its values."""
     scores = look.trace[names(look)[0]][look.head]
     found = attention.asymmetry(scores)
-    return {
+    if len(scores) == 1:
+        return "mirror_single", {}
+    same = found.largest <= ROUNDING * scores.abs().max().item()
+    # Where no pair differs any will do as an example.
+    query, key = (len(scores) - 1, 0) if same else (found.query, found.key)
+    return "mirror_same" if same else "mirror", {
         "largest": tiny(found.largest),
-        "a": plain(look, found.query),
-        "b": plain(look, found.key),
-        "ab": number(scores[found.query, found.key].item()),
-        "ba": number(scores[found.key, found.query].item()),
+        "a": plain(look, query),
+        "b": plain(look, key),
+        "ab": number(scores[query, key].item()),
+        "ba": number(scores[key, query].item()),
     }
 
 

@@ -44,7 +44,7 @@ def _compared(model: Model, reading: Reading, was: str) -> Comparison | None:
 def _brand(t: Text) -> None:
     """Whose page it is, and in which language: at the top, where nobody has to look for it."""
     with st.container(key="brand", horizontal=True, vertical_alignment="center"):
-        st.html(tag("b", "Ripple"), width="content")
+        st.html(tag("b", "Ripple"))
         st.segmented_control(
             t("frame.language"),
             list(LANGUAGES),

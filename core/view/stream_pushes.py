@@ -10,6 +10,7 @@ from core.models.model import Candidate
 from core.view import elements
 from core.view.html import div, esc, picks, shown, tag
 from core.view.look import Look
+from core.view.sketch import block_name
 from core.view.vector import signed
 
 AGAINST = "against"  # the state: the candidate to compare with, or none
@@ -20,9 +21,9 @@ NONE = "none"
 class Pushes:
     """What each part adds to a logit, or to the difference of two.
 
-    parts: (name, value) in order. total: their sum as the model itself has it. error: how far the
-    sum of the parts is from it. kinds: the sums of the start, all attention, all MLPs, the rest.
-    blocks: the sum of each block.
+    parts: (step, value) in order; the step is empty for β of the final norm. total: their sum as
+    the model itself has it. error: how far the sum of the parts is from it. kinds: the sums of the
+    start, all attention, all MLPs, the rest. blocks: the sum of each block.
     """
 
     parts: tuple[tuple[str, float], ...]
@@ -54,9 +55,9 @@ def pushes(look: Look, one: Candidate, other: Candidate | None) -> Pushes:
         kinds[_kind(push.step)] += value
         if (block := elements.block(push.step)) is not None:
             blocks[block] += value
-        parts.append((_name(look, push.step), value))
+        parts.append((push.step, value))
     if constant:
-        parts.append((look.t("stream.part.constant"), constant))
+        parts.append(("", constant))
     error = abs(sum(values) + constant - total)
     return Pushes(tuple(parts), total, error, kinds, tuple(blocks))
 
@@ -66,10 +67,10 @@ def _kind(step: str) -> str:
 
 
 def _name(look: Look, step: str) -> str:
-    if step.startswith("embed"):
-        return look.t(f"stream.part.{step.partition('.')[2]}")
-    _, block, part, _ = step.split(".")
-    return f"{look.t('path.block_number', i=block)} {look.t(f'stream.part.{part}')}"
+    """What a bar is called; a link to the block where it belongs to one."""
+    if (block := elements.block(step)) is None:
+        return esc(look.t(f"stream.part.{step.partition('.')[2] or 'constant'}"))
+    return block_name(look, block, esc(f" {look.t(f'stream.part.{_kind(step)}')}"))
 
 
 def waterfall(look: Look, found: Pushes) -> str:
@@ -82,10 +83,11 @@ def waterfall(look: Look, found: Pushes) -> str:
     span = (high - low) or 1.0
     zero = f"{100 * -low / span:.2f}%"
     rows, at = [], 0.0
-    for name, value in found.parts:
-        rows.append(_bar(name, (at - low) / span, (at + value - low) / span, value, zero))
+    for step, value in found.parts:
+        start, end = (at - low) / span, (at + value - low) / span
+        rows.append(_bar(_name(look, step), start, end, value, zero))
         at += value
-    total = look.t("stream.pushes.total")
+    total = esc(look.t("stream.pushes.total"))
     rows.append(_bar(total, -low / span, (found.total - low) / span, found.total, zero, "total"))
     return div("waterfall", *rows)
 
@@ -95,7 +97,7 @@ def _bar(name: str, start: float, end: float, value: float, zero: str, cls: str 
     sign = "negative" if value < 0 else "positive"
     style = f"left:{100 * left:.2f}%;width:{100 * width:.2f}%"
     track = tag("span", tag("i", style=style, cls=sign), cls="track", style=f"--zero:{zero}")
-    parts = tag("span", esc(name)), track, tag("span", signed(value), cls="value")
+    parts = tag("span", name), track, tag("span", signed(value), cls="value")
     return div(f"fall {cls}".strip(), *parts)
 
 

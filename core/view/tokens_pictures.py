@@ -9,7 +9,7 @@ from core.models.bpe import BytePairTokenizer, PieceMerges, PreSplit
 from core.models.tokenizer import Tokenizer, readable, visible
 from core.view.html import chip, div, esc, para, shown, tag
 from core.view.state import State
-from core.view.texts import Text
+from core.view.texts import Text, gloss
 
 MOST_CHARACTERS, MOST_PIECES, MOST_TOKENS, MOST_ROWS, MOST_PARTS = 600, 60, 120, 14, 40
 MOST_SPLIT = 8
@@ -135,6 +135,8 @@ def token_list(t: Text, tokenizer: Tokenizer, ids: Sequence[int], cut: int) -> s
         data = tokenizer.token_bytes(token_id)
         size = tag("span", esc(t("tokens.bytes", n=len(data))), cls="size")
         cell = chip(readable(data), max(0, position - cut), token_id)
+        if meaning := gloss(t, tokenizer.token_text(token_id)):
+            size += tag("span", esc(meaning), cls="gloss")
         rows.append(tag("li", cell, size, cls="left-out" if position < cut else None))
     rest = len(ids) - MOST_TOKENS
     if rest > 0:
@@ -169,25 +171,23 @@ def split_characters(t: Text, tokenizer: Tokenizer, ids: Sequence[int]) -> str:
 def word_list(t: Text, tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """The whole of a small vocabulary, with the words that the text uses marked."""
     used = set(ids)
+    words = [tokenizer.token_text(token_id) for token_id in range(tokenizer.n_vocab)]
+    meanings = [gloss(t, word) for word in words]
     rows = []
-    for token_id in range(tokenizer.n_vocab):
+    for token_id, (word, meaning) in enumerate(zip(words, meanings, strict=True)):
         mark = t("tokens.words.used") if token_id in used else t("tokens.words.unused")
         rows.append(
             tag(
                 "tr",
-                tag("th", esc(shown(tokenizer.token_text(token_id))), scope="row"),
+                tag("th", esc(shown(word)), scope="row"),
+                tag("td", esc(meaning)) if any(meanings) else "",
                 tag("td", str(token_id)),
                 tag("td", esc(mark)),
                 cls="here" if token_id in used else None,
             )
         )
-    head = tag(
-        "tr",
-        *(
-            tag("th", esc(t(f"tokens.words.{name}")), scope="col")
-            for name in ("word", "id", "in_text")
-        ),
-    )
+    names = ("word", *(("means",) if any(meanings) else ()), "id", "in_text")
+    head = tag("tr", *(tag("th", esc(t(f"tokens.words.{name}")), scope="col") for name in names))
     return tag("table", head, *rows, cls="plain")
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.support.app import drawn, open_page, rows, said
+from tests.support.app import components, drawn, open_page, rows, said
 
 EXAMPLE = {"model": "worked-example"}
 
@@ -74,8 +74,58 @@ def test_nonsense_in_the_link_is_named_and_replaced():
 
 
 def test_scores_are_symmetric_in_the_example_with_one_head():
-    assert "mirror image by up to 0:" in said(example())
-    assert "mirror image by up to 0:" not in said(open_page("scores", model="bundled"))
+    text = said(example())
+    assert "For every pair of tokens the score is the same both ways" in text
+    assert "“먹었다” on “나는” and “나는” on “먹었다”: 0.61" in text
+    assert "up to 0:" not in text and "In general it is not" not in text
+
+
+def test_scores_of_a_trained_head_are_not_symmetric():
+    text = said(open_page("scores", model="bundled"))
+    largest = re.search(r"differ from their mirror image by up to ([\d.]+)", text).group(1)
+    assert float(largest) > 1 and "In this head it is." not in text
+
+
+def test_one_token_has_no_mirror_image():
+    assert "With a single token there is nothing to compare" in said(example(prompt="나는"))
+
+
+def test_a_small_width_does_not_saturate_and_the_page_says_so():
+    # Row [0.61, 0.94, 1.33] not divided: exp(1.33) / (exp(.61) + exp(.94) + exp(1.33)) = 0.46.
+    text = said(example())
+    assert "d_k is 3, too small to saturate" in text
+    assert "the largest share of this row is 0.46, against 0.41 divided" in text
+
+
+def test_a_row_with_one_key_saturates_by_itself():
+    assert "“나는” can see one token only" in said(example("part-5", token=0))
+
+
+def test_what_is_said_of_a_wide_row_is_what_it_shows():
+    at = open_page("scores", model="bundled", layer=2, token=3)
+    shares = [line[2] for line in rows(at, "followed two")[1:-1]]
+    largest = max(float(share.lstrip("< ")) for share in shares)
+    text = said(at)
+    assert f"the largest share of this row is {largest:.2f}" in text or largest < 0.9
+    assert ("is left. Divided, it is" in text) == (largest > 0.9)
+    assert "too small to saturate" not in text
+
+
+def test_dropout_writes_every_share_of_a_text_that_fits():
+    at = open_page("scores", model="bundled", prompt="the cat sat on the mat and he was not here")
+    tokens = len(at.session_state["prompt"].split())
+    tables = re.findall(r'<table class="matrix">.*?</table>', drawn(at), re.S)
+    sizes = [len(re.findall("<td(?! class=.corner)", table)) for table in tables]
+    assert tokens == 11 and sizes.count(tokens**2) == 2
+
+
+def test_numbers_are_offered_for_a_click_only_where_they_are_written():
+    hints = [
+        components(open_page("scores", prompt=prompt), "grid")[0]["hint"]
+        for prompt in ("the cat", "the cat " * 20)
+    ]
+    assert hints[0].startswith("Click a number")
+    assert "Click a number" not in hints[1] and "Point at a cell" in hints[1]
 
 
 def test_both_ways_of_masking_agree():

@@ -2,9 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 
-from tests.support.app import drawn, open_page, rows, said
+import core
+from tests.support.app import components, drawn, open_page, rows, said
 
 
 def example(preset="block", **query):
@@ -13,8 +15,9 @@ def example(preset="block", **query):
 
 def bars(at):
     """Name and value of each bar of the waterfall."""
-    found = re.findall(r'class="fall.*?<span>(.*?)</span>.*?class="value">(.*?)<', drawn(at), re.S)
-    return [(name, float(value.replace("−", "-"))) for name, value in found]
+    pattern = r'class="fall.*?<span>(.*?)</span><span class="track.*?class="value">(.*?)<'
+    found = re.findall(pattern, drawn(at), re.S)
+    return [(re.sub("<[^>]+>", "", name), float(value.replace("−", "-"))) for name, value in found]
 
 
 @pytest.mark.parametrize(("preset", "has_blocks"), [("part-2", True), ("part-1", False)])
@@ -98,3 +101,21 @@ def test_variant_without_blocks_still_explains_the_logit():
 @pytest.mark.parametrize("query", [{"rank": 99}, {"against": "x"}, {"open": "a~b"}])
 def test_nonsense_in_the_link_does_no_harm(query):
     assert "What each part adds" in said(example(**query))
+
+
+def test_a_wide_row_says_how_its_columns_were_picked():
+    """Those that changed most from the way in to the way out, worked out from the model itself."""
+    at = open_page("stream", model="bundled", layer=3, prompt="In the beginning God created the")
+    assert "160 numbers. These are the 12 that changed most in this block for “·the”" in said(at)
+    trace = core.load("bundled").trace("In the beginning God created the")
+    ways = (trace[f"blocks.3.{step}"][-1].numpy() for step in ("resid_out", "resid_in"))
+    change = abs(np.subtract(*ways))
+    expected = sorted(np.argsort(change)[-12:].tolist())
+    shown = [[column["at"] for column in panel["columns"]] for panel in block_panels(at)]
+    assert shown == [expected] * 5
+    assert "changed most" not in said(example())
+
+
+def block_panels(at):
+    boards = [board["panels"] for board in components(at, "grid")]
+    return next(panels for panels in boards if panels[0]["name"] == "blocks.3.resid_in")

@@ -44,5 +44,33 @@ def test_presets_are_what_they_say(name, cosine):
 def test_plane_is_sent_its_texts(language):
     data = embedding_plane.content(speaker(language), "8_6_4_3")
     assert data["at"] == "8_6_4_3"
-    assert set(data["words"]["verdicts"]) == set(embedding_plane.VERDICTS)
+    least = [one["least"] for one in data["words"]["verdicts"]]
+    assert least == sorted(least, reverse=True) and least[0] == 1 and least[-1] == -1
+    assert len({one["text"] for one in data["words"]["verdicts"]}) == len(least)
     assert "{x}" in data["words"]["value"] and "{name}" in data["words"]["vector"]
+
+
+@pytest.mark.parametrize(
+    ("degrees", "kind"),
+    [
+        (0, "same"),
+        (1, "close"),
+        (19, "close"),
+        (21, "partly"),
+        (45, "partly"),
+        (59, "partly"),
+        (61, "little"),
+        (89.9, "little"),
+        (90, "right"),
+        (90.1, "against"),
+        (159, "against"),
+        (161, "apart"),
+        (179, "apart"),
+        (180, "opposite"),
+    ],
+)
+def test_words_fit_the_angle(degrees, kind):
+    """The browser takes the first verdict whose least cosine is reached."""
+    cosine = round(math.cos(math.radians(degrees)), 9)
+    kinds = sorted(embedding_plane.verdicts().items(), key=lambda one: -one[1])
+    assert next(name for name, least in kinds if cosine >= least) == kind

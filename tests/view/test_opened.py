@@ -283,7 +283,7 @@ def sum_of(found):
 
 def test_the_way_back_ends_at_token_ids_and_weights(trace):
     t = speaker("en")
-    ends = set()
+    ends, passed = set(), set()
     waiting, seen = [Ref("probs", (2, 1))], set()
     while waiting:
         ref = waiting.pop()
@@ -292,12 +292,44 @@ def test_the_way_back_ends_at_token_ids_and_weights(trace):
         seen.add(ref)
         drawn = opened.content(t, trace, encode([ref]))
         nexts = [piece["to"] for term in drawn["terms"] for piece in term if "to" in piece]
+        passed |= {between.name for part in operands_of(trace, ref) for between in part}
         waiting += [decode(link)[-1] for link in nexts]
         if not nexts and drawn["value"] != "−∞":
             ends.add(ref.name)
     assert "tokens.ids" in ends
     assert ends - {"tokens.ids", "tokens.positions"} <= set(trace.weights)
-    assert {name for name in trace.steps if name != "embed.onehot"} <= {ref.name for ref in seen}
+    steps = {name for name in trace.steps if name != "embed.onehot"}
+    assert steps <= {ref.name for ref in seen} | passed
+    assert passed == {"blocks.0.resid_in", "blocks.0.attn.concat"}
+
+
+def operands_of(trace, ref):
+    """For each number that an element is made of, what merely passes it on."""
+    if None in ref.index:
+        return []
+    terms = trace.explain(ref.name, ref.index).terms
+    return [opened.source(trace, part)[1] for term in terms for part in term.refs]
+
+
+def test_what_only_passes_a_number_on_is_no_stop_but_named(trace):
+    t = speaker("en")
+    mean = opened.content(t, trace, encode([Ref("blocks.0.ln_1.mean", (2,))]))
+    link = mean["terms"][0][0]["to"]
+    assert decode(link)[-1] == Ref("embed.sum", (2, 0))  # and not the stream on its way in
+    after = opened.content(t, trace, link)
+    assert after["passed"].endswith(": Number 0 of the stream of 먹었다 (2), on its way in.")
+    assert len(after["trail"]) == 2
+    out = opened.content(t, trace, encode([Ref("blocks.0.attn.out", (2, 1))]))
+    assert decode(out["terms"][0][0]["to"])[-1].name == "blocks.0.attn.heads"
+    direct = opened.content(t, trace, encode([Ref("blocks.0.ln_1.normed", (2, 0))]))
+    assert direct["passed"] == ""
+
+
+def test_a_number_set_by_hand_is_a_stop_of_its_own(trace):
+    edited = trace.edit({"blocks.0.resid_in": {(2, 0): 5.0}})
+    here = Ref("blocks.0.resid_in", (2, 0))
+    assert opened.source(edited, here) == (here, ())
+    assert opened.source(edited, Ref("blocks.0.resid_in", (2, 1)))[0].name == "embed.sum"
 
 
 def test_a_token_id_names_its_token(trace):
@@ -323,6 +355,11 @@ def test_a_masked_score_says_so(trace):
     shown = opened.content(speaker("en"), trace, "blocks.0.attn.scores_masked~0-0-2")
     assert shown["value"] == "−∞"
     assert "may not look ahead" in shown["says"]
+    assert shown["masked"] == "masked: hidden from this query"
+    share = opened.content(speaker("ko"), trace, "blocks.0.attn.weights~0-0-2")
+    assert share["value"] == "0" and share["masked"].startswith("가려짐")
+    seen = opened.content(speaker("en"), trace, "blocks.0.attn.weights~0-2-0")
+    assert seen["masked"] == ""
 
 
 def test_a_token_with_markup_stays_text():
