@@ -8,6 +8,7 @@ from core.view.html import div, esc, para, tag
 from core.view.overview_belt import belt_section
 from core.view.overview_candidates import next_section
 from core.view.overview_path import path_section
+from core.view.overview_ripple import ripple_section
 
 EXAMPLES = ("truth", "happy", "korean")
 
@@ -18,5 +19,6 @@ with frame.page("overview") as view:
         prompt.prompt_box(t, label_visibility="collapsed")
         st.button(t("overview.show"), type="primary", key="show")
     frame.examples(view, EXAMPLES)
+    ripple_section(view.look)
     st.html(div("overview", belt_section(view.look), next_section(view.look)))
     st.html(drawn("path", view.identity, lambda: path_section(view.look)))

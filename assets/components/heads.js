@@ -26,7 +26,9 @@ class Heads {
       const { button, picture, text } = this.buttons[i];
       if (picture.src !== head.picture) picture.src = head.picture;
       text.textContent = head.text;
-      button.setAttribute("aria-label", head.label);
+      button.setAttribute("aria-label", [head.label, head.changed].filter(Boolean).join(", "));
+      button.classList.toggle("changed", Boolean(head.changed));
+      button.title = head.changed;
     });
     this.mark(data.current);
   }

@@ -68,13 +68,22 @@ def ripple(before: PromptTrace, after: PromptTrace, rows: Sequence[int | None] =
     rows = tuple(rows) or same
     straight = rows == same and len(before) == len(after)
     shared = _shared(before, after) if straight else frozenset()
-    steps = [after.step(name) for name in after.steps]
-    steps += [before.step(name) for name in before.steps if name not in after]
+    steps = [(after if name in after else before).step(name) for name in _merged(before, after)]
     computed = [step for step in steps if not isinstance(step.op, Input)]
     diffs: list[StepDiff] = []
     for _, block in groupby(computed, key=lambda step: step.block):
         diffs += _compared(before, after, list(block), shared, () if straight else rows)
     return Ripple(tuple(diffs), rows)
+
+
+def _merged(before: PromptTrace, after: PromptTrace) -> list[str]:
+    """All steps of `after`; those that only `before` has come where they were there."""
+    names, place = after.steps, 0
+    for name in before.steps:
+        if name not in after:
+            names.insert(place, name)
+        place = names.index(name) + 1
+    return names
 
 
 def _compared(

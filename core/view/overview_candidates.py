@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from core.graph import Ref
 from core.models.model import Candidate
-from core.view.html import bar, div, esc, numbered, para, percent, shown, tag
+from core.view.html import bar, cell, div, esc, numbered, para, percent, shown, tag
 from core.view.look import Look
+from core.view.marks import was
 
 MOST = 8
 
@@ -50,7 +52,9 @@ def _whole(share: float, says: str) -> str:
 
 def _row(look: Look, candidate: Candidate, top: float) -> str:
     seen, value = shown(candidate.text, 14), percent(candidate.prob)
-    length, share = bar(candidate.prob / top), tag("span", esc(value), cls="value")
+    length = bar(candidate.prob / top)
+    old = was(look, Ref("probs", (len(look.trace) - 1, candidate.id)))
+    share = cell("span", esc(value), old, cls="value")
     inner = tag("code", esc(seen)) + length + share
     says = look.t("overview.next.add", token=seen, share=value)
     if "⟨" in candidate.text:  # only part of a character: no text that could be added

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
+import torch
 
 from core.graph import StepDiff
 from core.view import elements, ripple_words
@@ -24,6 +25,7 @@ from core.view.state import CLICK, GO
 from core.view.strip import step_place
 
 KEY = "overview.ripple"
+ROUNDING = 32  # times the precision of the numbers: what rounding alone may make of equal ones
 ALL = 48  # steps up to which each has a column
 MOST = 32  # tokens up to which each has a row
 # Otherwise these of a block, and of the one where we look all but those that tell little more.
@@ -108,14 +110,18 @@ def cell(compared: Comparison, diff: StepDiff, tokens: range) -> Cell:
     kept = [i for i in tokens if compared.rows[i] is not None]
     most = max(kept, key=lambda i: diff.relative_rows[i])
     part, size = diff.relative_rows[most], diff.rows[most]
-    kind = "same" if not size else "cell" if math.isfinite(size) else "infinite"
-    return Cell(part, size, kind)
+    if not size:
+        return Cell(0.0, 0.0, "same")
+    if not math.isfinite(size):
+        return Cell(part, size, "infinite")
+    rounding = ROUNDING * torch.finfo(compared.after.model.dtype).eps
+    return Cell(part, size, "rounding" if part < rounding else "cell")
 
 
 def _data(look: Look, diffs: Sequence[StepDiff], rows: Sequence[range]) -> dict[str, Any]:
     t, compared = look.t, look.compared
     cells = [cell(compared, diff, tokens) for tokens in rows for diff in diffs]
-    keys = ("cell", "infinite", "same", "new", "reshaped")
+    keys = ("cell", "rounding", "infinite", "same", "new", "reshaped")
     return {
         "label": t("ripple.map.label", rows=len(compared.after), columns=len(diffs)),
         "corner": t("ripple.map.token"),

@@ -10,6 +10,7 @@ from core.view.look import Look
 from core.view.ripple_words import step_name
 from core.view.strip import OVERVIEW, step_goal
 
+LOOKED_UP = {"embed.W_E", "embed.W_P"}  # of these only the rows of the text's tokens are used
 MOST = 6  # tokens that are named
 MAP = "stop-ripple"  # where on the Overview the whole ripple is drawn
 
@@ -32,7 +33,7 @@ def _count(look: Look) -> str:
     total = len(ripple.diffs)
     says = tag("b", esc(t("ripple.bar.count", n=ripple.count, total=total)))
     if ripple.first is None:
-        return tag("span", says, " ", esc(t(f"ripple.nothing.{why_nothing(look.compared)}")))
+        return tag("span", says, ". ", esc(t(f"ripple.nothing.{why_nothing(look.compared)}")))
     link = tag(
         "a", esc(first_words(look, ripple.first)), **step_goal(look.state, ripple.first.name)
     )
@@ -44,7 +45,7 @@ def first_words(look: Look, diff: StepDiff) -> str:
     t, compared = look.t, look.compared
     after, name = compared.after, step_name(look.t, diff.name)
     if diff.name not in after:
-        return name
+        return t("ripple.bar.gone_step", step=name)
     if diff.name in after.edits:
         return t("ripple.bar.by_hand", step=name)
     old = compared.before.weights
@@ -59,19 +60,20 @@ def first_words(look: Look, diff: StepDiff) -> str:
 def why_nothing(compared: Comparison) -> str:
     """Why nothing followed: the key of a sentence."""
     after, before = compared.after, compared.before
-    if compared.applied.unfit and after is before:
-        return "unfit"
     if after is before:
-        return "off"
-    edited = {name for name in after.edits if name in after.weights}
-    if (
-        edited
-        and edited <= {"embed.W_E", "embed.W_P"}
-        and any(not after.weights[name].equal(before.weights[name]) for name in edited)
-    ):
-        return "unused"
-    same = all(after.weights[name].equal(before.weights[name]) for name in edited)
-    return "equal" if same else "absorbed"
+        return "unfit" if compared.applied.unfit else "off"
+    if not after.edits:  # a switch
+        return "absorbed"
+    other = {name for name in after.edits if _is_another(name, compared)}
+    if not other:
+        return "equal"
+    return "unused" if other <= LOOKED_UP else "absorbed"
+
+
+def _is_another(name: str, compared: Comparison) -> bool:
+    """Whether a weight differs; a step that does would have been counted."""
+    new, old = (trace.weights.get(name) for trace in (compared.after, compared.before))
+    return new is not None and (old is None or not new.equal(old))
 
 
 def _tokens(look: Look) -> str:

@@ -12,9 +12,10 @@ from core.view import elements
 from core.view.compare import Comparison
 from core.view.html import esc, tag
 from core.view.overview_path import stop_of
-from core.view.ripple_words import amount, share, size, step_name, strength
+from core.view.ripple_words import amount, pair, step_name, strength
 from core.view.texts import Text
 
+LOWEST = 0.1  # of what changed at all
 TYPED = ("text", "tokens")  # stops before the first step that is computed
 
 
@@ -62,7 +63,7 @@ def _rises(diffs: Sequence[StepDiff]) -> tuple[float, ...]:
     highest: dict[int | None, float] = {}
     for diff in diffs:
         block = elements.block(diff.name)
-        part = strength(diff.relative) if diff.changed else 0.0
+        part = max(strength(diff.relative), LOWEST) if diff.changed else 0.0
         highest[block] = max(highest.get(block, 0.0), part)
     return tuple(highest.values())
 
@@ -80,12 +81,12 @@ def _bar(height: float) -> str:
 def written(t: Text, shift: Shift | None) -> str:
     """The two numbers under a stop."""
     if shift is None:
-        pair = "–", ""
+        texts = "–", ""
     elif shift.most is None:
-        pair = f"{shift.typed} / {shift.of}", t("ripple.typed", n=shift.of)
+        texts = f"{shift.typed} / {shift.of}", t("ripple.typed", n=shift.of)
     else:
-        pair = size(shift.most.largest), share(shift.most.relative)
-    return tag("span", *(tag("span", esc(text)) for text in pair), cls="much")
+        texts = pair(t, shift.most)
+    return tag("span", *(tag("span", esc(text)) for text in texts), cls="much")
 
 
 def says(t: Text, stop: str, shift: Shift | None) -> str:

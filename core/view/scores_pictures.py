@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -13,9 +13,10 @@ import torch
 from core.analysis import attention
 from core.view import matrix
 from core.view.board import image
-from core.view.cut import Cut, limit_of
-from core.view.html import div, esc, number, para, percent, tag, tiny
+from core.view.cut import Cut
+from core.view.html import cell, div, esc, number, para, percent, tag, tiny
 from core.view.look import Look
+from core.view.marks import marks
 from core.view.stripes import FEW_TOKENS, framed, plain, share_bar, share_text, token
 
 STEPS = ("scores", "scores_scaled", "scores_masked", "weights")
@@ -41,10 +42,10 @@ def four(look: Look) -> list[Cut]:
         t("scores.four.later" if config.causal else "scores.four.no_mask"),
         t("scores.four.softmax"),
     )
-    here, limit = (look.head, None, None), max(limit_of(trace, name) for name in names(look)[:2])
+    here = (look.head, None, None)
     titles = (f"{i} {t(f'scores.four.{step}')}" for i, step in enumerate(STEPS, 1))
     return [
-        matrix.cut(trace, name, here, title=title, note=note, limit=limit)
+        matrix.cut(trace, name, here, title=title, note=note)
         for name, title, note in zip(names(look), titles, notes, strict=True)
     ]
 
@@ -59,7 +60,7 @@ def chosen(look: Look, cuts: list[Cut]) -> list[Cut]:
             "a",
             tag("b", esc(cut.title)),
             tag("span", esc(cut.note), cls="formula"),
-            framed(look, image(cut), cut.title, len(look.trace)),
+            framed(look, image(cut), cut.title, len(look.trace), marks(look, cut.name, cut.index)),
             cls="choice here" if name == step else "choice",
             aria_current="true" if name == step else None,
             **look.state.link(matrix=name),
@@ -82,8 +83,9 @@ def followed(look: Look) -> str:
         f"exp(s − {number(steps.highest)})".replace("− −", "+ "),
         t("scores.followed.share"),
     ]
-    drawn = []
+    drawn, found = [], [marks(look, name, (look.head, look.token, None)) for name in names(look)]
     for positions, label in lines(look, shares, masked):
+        old = [one.was(positions[0]) if len(positions) == 1 else "" for one in found]
         power = sum(steps.powers[i] for i in positions)
         share = float(shares[positions].sum())
         if len(positions) == 1:
@@ -91,7 +93,7 @@ def followed(look: Look) -> str:
             written = [number(raw[i]), number(scaled[i]), number(masked[i])]
         else:
             written = ["", "", number(-math.inf) if np.isneginf(masked[positions]).all() else ""]
-        drawn.append(_line(label, [*written, number(power)], share))
+        drawn.append(_line(label, [*written, number(power)], share, was=[*old[:3], "", old[3]]))
     sums = ["", "", "", number(steps.total)]
     drawn.append(_line(esc(t("scores.followed.sum")), sums, float(shares.sum()), "total"))
     top = tag("tr", *(tag("th", esc(title), scope="col") for title in titles))
@@ -118,13 +120,23 @@ def lines(look: Look, shares: np.ndarray, masked: np.ndarray) -> Iterator[tuple[
             yield positions, esc(look.t(f"scores.followed.{key}", n=len(positions)))
 
 
-def _line(label: str, written: list[str], share: float, cls: str | None = None) -> str:
-    cells = (tag("td", esc(text), cls="masked" if text == "−∞" else None) for text in written)
+def _line(
+    label: str,
+    written: list[str],
+    share: float,
+    cls: str | None = None,
+    was: Sequence[str] = ("",) * 5,
+) -> str:
+    """was: what the numbers and the share were, in words; empty where they did not change."""
+    cells = (
+        cell("td", esc(text), old, cls="masked" if text == "−∞" else None)
+        for text, old in zip(written, was, strict=False)
+    )
     return tag(
         "tr",
         tag("th", label, scope="row"),
         *cells,
-        tag("td", share_bar(share, share_text(share)), cls="share"),
+        cell("td", share_bar(share, share_text(share)), was[-1], cls="share"),
         cls=cls,
     )
 

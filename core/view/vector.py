@@ -10,8 +10,9 @@ import numpy as np
 from core.graph import Ref
 from core.view import elements
 from core.view.figures import cell_colour, signed_picture
-from core.view.html import esc, image, ink, number, tag
+from core.view.html import cell, esc, image, ink, number, tag
 from core.view.look import Look
+from core.view.marks import Marks, marks
 from core.view.opened import LINK_AT, OPEN
 
 WRITTEN = 8  # numbers that are written out
@@ -23,11 +24,11 @@ def row(look: Look, name: str, pos: int, limit: float, at: str) -> str:
 
     at: the key of the picture that it is part of; see `Lesson.pictures`.
     """
-    values = look.values(name)[pos]
+    values, found = look.values(name)[pos], marks(look, name, (pos, None))
     if len(values) > WRITTEN:
-        return _stripes(look, name, pos, values, limit, at)
+        return _stripes(look, name, pos, values, limit, at, found)
     cells = (
-        _cell(look, Ref(name, (pos, i)), value, limit, at)
+        _cell(look, Ref(name, (pos, i)), value, limit, at, found.was(i))
         for i, value in enumerate(values.tolist())
     )
     return tag("span", *cells, cls="vec")
@@ -69,16 +70,19 @@ def opens(look: Look, ref: Ref, text: str, at: str) -> dict[str, object]:
     }
 
 
-def _cell(look: Look, ref: Ref, value: float, limit: float, at: str) -> str:
-    text, style = number(value), _background(value, limit)
-    return tag("a", esc(text), style=style, cls=ink(value, limit), **opens(look, ref, text, at))
+def _cell(look: Look, ref: Ref, value: float, limit: float, at: str, was: str) -> str:
+    text, cls = number(value), ink(value, limit)
+    link = opens(look, ref, text, at)
+    return cell("a", esc(text), was, style=_background(value, limit), cls=cls, **link)
 
 
-def _stripes(look: Look, name: str, pos: int, values: np.ndarray, limit: float, at: str) -> str:
+def _stripes(
+    look: Look, name: str, pos: int, values: np.ndarray, limit: float, at: str, found: Marks
+) -> str:
     largest = int(np.abs(values).argmax())
     attributes = opens(look, Ref(name, (pos, largest)), number(float(values[largest])), at)
     picture = image(_picture(values, limit), summary(look, values), cls="stripes")
-    return tag("a", picture, **attributes)
+    return cell("a", picture, found.some(), **attributes)
 
 
 def _picture(values: np.ndarray, limit: float) -> str:

@@ -119,3 +119,14 @@ def test_where_is_the_first_of_the_largest_in_a_wide_value():
     b[3, 0, 0] += 1.0
     diff = compare("x", ("head", "pos", "vocab"), a, b)
     assert (diff.where, diff.count, diff.positions) == ((1, 6, 2), 3, (0, 3, 6))
+
+
+def test_steps_that_are_gone_stand_where_they_were():
+    before = traced("block")
+    after = apply(before, [Switch("norm", "none")]).trace
+    found = [diff.name for diff in ripple(before, after).diffs]
+    assert found == [n for n in before.steps if not isinstance(before.step(n).op, Input)]
+    back = [diff.name for diff in ripple(after, before).diffs]
+    assert back == found
+    gone = ripple(before, after)["blocks.0.ln_1.mean"]
+    assert (gone.changed, gone.shapes) == (True, ((3,), None))

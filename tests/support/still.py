@@ -6,6 +6,7 @@ from core.view.state import State
 class Still(State):
     def __init__(self):
         self.defaults = {}
+        self._query = None
 
     def text(self, key, default):
         return default
