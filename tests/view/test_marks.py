@@ -1,0 +1,119 @@
+"""What is marked on a picture is what differs bit for bit, and what it was is said."""
+
+import re
+
+import numpy as np
+import pytest
+
+from core.changes import Put, align, apply
+from core.graph.op import Input
+from core.models.catalogue import load
+from core.view import heads_pictures, html, norm_residual, overview_belt, qkv_pictures, vector
+from core.view.compare import Comparison
+from core.view.look import Look
+from core.view.marks import marks
+from core.view.texts import speaker
+from tests.support.random_models import IDS, random_model
+from tests.support.still import Still
+
+EDIT = Put("blocks.0.attn.W_Q", (0, 0, 1), 0.8)
+
+
+def look_at(before, change=EDIT, side="after", token=1):
+    applied = apply(before, [change])
+    compared = Comparison(before, applied, tuple(range(len(before))))
+    trace = before if side == "before" else applied.trace
+    return Look(speaker("en"), trace, Still(), 0, 0, token, compared, side)
+
+
+@pytest.fixture(scope="module")
+def before():
+    return load("worked-example", preset="block").trace("나는 밥을 먹었다")
+
+
+@pytest.fixture(scope="module")
+def wide():
+    return random_model("gpt2").trace(IDS)
+
+
+@pytest.mark.parametrize("subject", ["before", "wide"])
+def test_marks_are_where_the_bits_differ(subject, request):
+    old = request.getfixturevalue(subject)
+    look = look_at(old)
+    for name in old.steps:
+        if isinstance(old.step(name).op, Input):
+            continue
+        found = marks(look, name, (None,) * len(old.shape(name)))
+        differs = old[name].numpy() != look.trace[name].numpy()
+        np.testing.assert_array_equal(found.changed, differs, err_msg=name)
+        if differs.any():
+            np.testing.assert_array_equal(found.before, old[name].numpy())
+            assert found.some().startswith(f"{differs.sum():,} of {differs.size:,}")
+        else:
+            assert found.some() == ""
+
+
+def test_what_it_was_is_said_only_where_it_changed(before):
+    found = marks(look_at(before), "blocks.0.attn.W_Q", (0, None, None))
+    assert found.was((0, 1)) == "was 0.00"
+    assert found.was((0, 0)) == ""
+
+
+def test_before_has_no_marks_and_the_difference_keeps_them(before):
+    name, index = "blocks.0.attn.q", (0, None, None)
+    assert not marks(look_at(before, side="before"), name, index).changed.any()
+    after, gap = (
+        marks(look_at(before, side=side), name, index) for side in ("after", "difference")
+    )
+    np.testing.assert_array_equal(after.changed, gap.changed)
+    assert after.changed.any()
+
+
+def test_a_new_token_is_said_to_be_new():
+    model = random_model("gpt2")
+    old, new = model.trace([3, 4, 5]), model.trace([3, 9, 4, 5])
+    compared = Comparison(old, apply(new, []), align(old.ids, new.ids))
+    look = Look(speaker("en"), new, Still(), 0, 0, 0, compared)
+    found = marks(look, "embed.token", (None, None))
+    np.testing.assert_array_equal(found.rows(), [False, True, False, False])
+    assert found.was((1, 0)) == "new"
+
+
+def framed(made):
+    return len(re.findall(r'class="(?:[^"]* )?changed(?: [^"]*)?"', made))
+
+
+def test_pictures_frame_as_many_numbers_as_differ(before):
+    look = look_at(before)
+    t, u = before, look.trace
+    gone = {name: int((t[name] != u[name]).sum()) for name in t.steps}
+    rows = {
+        name: int((t[name] != u[name])[1].sum()) for name in ("embed.sum", "blocks.0.resid_mid")
+    }
+    belt = gone["embed.sum"] + gone["blocks.0.resid_out"]
+    assert framed(overview_belt.belt(look)) == belt > 0
+    assert framed(vector.row(look, "blocks.0.resid_mid", 1, 1.0, "x")) == rows["blocks.0.resid_mid"]
+    added = [f"blocks.0.{name}" for name in ("resid_in", "attn.out", "resid_mid")]
+    drawn = sum(int((t[name] != u[name])[1].sum()) for name in added)
+    assert framed(norm_residual.added(look, "attn")) == drawn > 0
+    q, k, v = (int((t[f"blocks.0.attn.{x}"] != u[f"blocks.0.attn.{x}"])[0, 1].sum()) for x in "qkv")
+    assert framed(qkv_pictures.jobs(look)) == q + k + v == q > 0
+    z = (t["blocks.0.attn.heads"] != u["blocks.0.attn.heads"])[:, 1]
+    concat = (t["blocks.0.attn.concat"] != u["blocks.0.attn.concat"])[1]
+    assert framed(heads_pictures.side_by_side(look)) == int(z.sum() + concat.sum()) > 0
+
+
+def test_a_picture_of_thin_bars_says_how_many_changed(wide):
+    look = look_at(wide, Put("blocks.0.resid_mid", (1, 3), 2.0))
+    name = "blocks.0.resid_mid"
+    differs = (wide[name] != look.trace[name])[1]
+    made = vector.row(look, name, 1, 1.0, "x")
+    assert framed(made) == 1
+    assert f"{int(differs.sum())} of {len(differs)} number" in made
+    assert framed(vector.row(look, name, 0, 1.0, "x")) == 0
+
+
+def test_what_was_typed_stays_text():
+    made = html.cell("span", "1", 'was <b>"', title='<i>"')
+    assert "<b>" not in made and "<i>" not in made
+    assert 'title="&lt;i&gt;&quot;, was &lt;b&gt;&quot;"' in made
