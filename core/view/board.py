@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from core.graph import Ref
-from core.view import elements, scale
+from core.view import elements, journal, scale
 from core.view.cut import Cut, Side
 from core.view.figures import (
     NEGATIVE,
@@ -24,6 +25,7 @@ from core.view.html import shown, signed_marks
 from core.view.look import Look
 
 WRITTEN = (40, 24)  # rows and columns up to which every cell has its number
+SIGNS = "=+·× "  # before the name of a matrix in a row of them
 LONGEST = 14  # characters of a token in a label
 EVERY = 10  # of many columns without a name, the ones that are numbered
 COLOURS = {"negative": NEGATIVE, "positive": POSITIVE, "share": SHARE}
@@ -51,23 +53,39 @@ def board(
         "colours": COLOURS,
         "legends": _legends(look, cuts, used) if legend else [],
         "hint": _hint(look, panels) if hint else "",
-        "words": {key: look.t(f"matrix.{key}") for key in ("masked", "opened", "was")},
+        "keys": look.t("matrix.keys") if any(panel["editable"] for panel in panels) else "",
+        "words": _words(look),
+    }
+
+
+def _words(look: Look) -> dict:
+    """What the browser says by itself; it fills in the {places}."""
+    t = look.t
+    words = {key: t(f"matrix.{key}") for key in ("masked", "opened", "was", "pending", "readonly")}
+    problems = {key: t(f"matrix.problem.{key}") for key in ("empty", "nonsense", "zero", "range")}
+    pasted = {"rows": "{rows}", "columns": "{columns}", "down": "{down}", "right": "{right}"}
+    bad = {"row": "{row}", "column": "{column}", "text": "{text}", "problem": "{problem}"}
+    return words | {
+        "problems": problems,
+        "unfit": t("matrix.unfit", **pasted),
+        "bad_cell": t("matrix.bad_cell", **bad),
     }
 
 
 def _hint(look: Look, panels: Sequence[dict]) -> str:
     """How numbers are opened; where none are written in the cells, how they are read."""
     written = any(panel["mode"] == "numbers" for panel in panels)
-    return look.t("matrix.hint" if written else "matrix.hint_colours")
+    hint = look.t("matrix.hint" if written else "matrix.hint_colours")
+    editable = any(panel["editable"] for panel in panels)
+    return f"{hint} {look.t('matrix.hint_edit')}" if editable else hint
 
 
 def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: bool) -> dict:
-    n_rows, n_columns = cut.values.shape
-    written = n_rows <= WRITTEN[0] and n_columns <= WRITTEN[1]
+    n_columns = cut.values.shape[1]
     own = filter(None, map(cut.place, parts))
     follows = follow and cut.picks.get("row") == "token" and look.token in cut.rows.at
     return {
-        "mode": "numbers" if written else "colours",
+        "mode": "numbers" if is_written(cut) else "colours",
         "title": cut.title,
         "note": cut.note,
         "label": called(look, cut),
@@ -85,6 +103,8 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
         "limit": cut.limit if cut.kind == "signed" else 1.0,
         "degree": degree(cut.limit) if cut.kind == "signed" else 1,
         "digits": cut.digits,
+        "editable": look.side == "after" and journal.is_editable(look.trace, cut.name),
+        "largest": torch.finfo(look.trace.model.dtype).max,
         "open": ref and cut.place(ref),
         "parts": sorted(row * n_columns + column for row, column in own),
         "follow": cut.rows.at.index(look.token) if follows else None,
@@ -96,7 +116,13 @@ def _before(look: Look, cut: Cut) -> list[float | str | None]:
     """The old values; a word for what had none."""
     new = np.isnan(cut.before).ravel().tolist()
     word = look.t("matrix.new")
-    return [word if no else old for no, old in zip(new, numbers(cut.before), strict=True)]
+    old = numbers(cut.before, cut.values.dtype)
+    return [word if is_new else value for is_new, value in zip(new, old, strict=True)]
+
+
+def is_written(cut: Cut) -> bool:
+    """Whether its cells have room for their numbers."""
+    return all(size <= most for size, most in zip(cut.values.shape, WRITTEN, strict=True))
 
 
 def called(look: Look, cut: Cut) -> str:
@@ -104,16 +130,20 @@ def called(look: Look, cut: Cut) -> str:
     return cut.title or look.t(f"opened.role.{elements.role(cut.name)}.short")
 
 
-def numbers(values: np.ndarray) -> list[float | str | None]:
-    """Nine digits of each value, row by row; −∞ as null, for JSON has no infinity."""
-    return [_plain(value) for value in values.ravel().tolist()]
+def numbers(values: np.ndarray, dtype: np.dtype | None = None) -> list[float | str | None]:
+    """Each value with all its digits, row by row; −∞ as null, for JSON has no infinity.
+
+    dtype: the type that they come from, if not their own; nine digits are all of a float32.
+    """
+    digits = 17 if (dtype or values.dtype).itemsize == 8 else 9
+    return [_plain(value, digits) for value in values.ravel().tolist()]
 
 
-def _plain(value: float) -> float | str | None:
+def _plain(value: float, digits: int) -> float | str | None:
     if value == -math.inf:
         return None
     if math.isfinite(value):
-        return float(f"{value:.9g}")
+        return float(f"{value:.{digits}g}")
     return "∞" if value > 0 else "NaN"
 
 
@@ -152,7 +182,10 @@ def _label(look: Look, side: Side, i: int, word: str) -> dict:
 def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
     """What the colours and marks mean that occur."""
     t = look.t
-    signed = [(called(look, cut), cut.limit) for cut in cuts if cut.kind == "signed"]
+    names = (called(look, cut).lstrip(SIGNS) for cut in cuts)
+    signed = [
+        (name, cut.limit) for name, cut in zip(names, cuts, strict=True) if cut.kind == "signed"
+    ]
     roles = {elements.role(cut.name) for cut in cuts}
     found = [
         {"kind": "signed", "ends": signed_marks(limit), "says": scale.says(t, names, limit)}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+EDITING = ("grid", "opened")  # the components in which numbers are typed
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 
@@ -28,8 +29,12 @@ def component(name: str, root: str):
 
 
 def _scripts(name: str) -> str:
-    """One module for the browser: what all share, then <name>.js or every script in <name>/."""
-    folder = ASSETS / "components" / name
-    own = sorted(folder.glob("*.js")) if folder.is_dir() else [folder.with_suffix(".js")]
-    paths = [f"components/{path.relative_to(folder.parent).as_posix()}" for path in own]
-    return "".join(map(asset, ["components/shared.js", *paths]))
+    """One module for the browser: what is shared, then <name>.js or every script in <name>/."""
+    parts = ["shared", *(["editing"] if name in EDITING else []), name]
+    return "".join(asset(path) for part in parts for path in _files(part))
+
+
+def _files(part: str) -> list[str]:
+    folder = ASSETS / "components" / part
+    files = sorted(folder.glob("*.js")) if folder.is_dir() else [folder.with_suffix(".js")]
+    return [path.relative_to(ASSETS).as_posix() for path in files]

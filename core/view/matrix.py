@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 
 from core.models.model import PromptTrace
-from core.view import elements, opened
+from core.view import elements, journal, opened
 from core.view.board import board, called, image
 from core.view.compare import marked
 from core.view.component import component
@@ -71,6 +71,7 @@ def matrices(
     hint: whether it says that numbers can be opened. follow: whether the row of the token where
     we look is marked in each.
     """
+    cuts = [marked(cut, look.compared, look.side) for cut in cuts]
     trail = opened.current(look)
     parts = opened.operands(look.trace, trail[-1]) if trail else ()
     data = board(
@@ -84,9 +85,10 @@ def matrices(
     )
     component("grid", "board")(
         key=key,
-        data=data,
+        data=data | {"of": journal.drawn(look.trace), "ack": journal.acknowledged()},
         on_open_change=lambda: _opened(key, look.trace),
         on_pick_change=lambda: _picked(key),
+        on_edits_change=lambda: journal.receive(st.session_state[key].get("edits")),
     )
 
 

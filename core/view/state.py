@@ -19,6 +19,7 @@ from core.view.packed import BadPacking, pack, unpack
 
 CLICK = "_click"  # session: what a clicked picture asks for, e.g. "layer=3&token=2"
 NOTICES = "_notices"
+PUBLISHED = "_published"  # session: the parameters that the address was given last
 VISITED = "_visited"
 LONGEST_QUERY = 500  # characters, of a link's address
 SIZES = "_sizes"
@@ -113,8 +114,11 @@ class State:
     def publish(self) -> list[Notice]:
         """Bring the address up to date; return the notices to show."""
         wanted = self.query()
-        if st.query_params.to_dict() != wanted:
+        # A run that was asked for before the last one ended has the address from before that.
+        last = wanted if self._arrived else st.session_state.get(PUBLISHED, wanted)
+        if st.query_params.to_dict() != wanted or last != wanted:
             st.query_params.from_dict(wanted)
+        st.session_state[PUBLISHED] = wanted
         if self._found:
             st.session_state[NOTICES] = (wanted, self._found)
         seen, notices = st.session_state.get(NOTICES, ({}, []))

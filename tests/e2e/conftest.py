@@ -128,11 +128,11 @@ def _is_healthy(url: str) -> bool:
 
 
 @contextmanager
-def _serve(log: Path) -> Iterator[Server]:
-    """Run the app on a free port; end that process, and no other, afterwards."""
+def _serve(log: Path, script: str = "app.py") -> Iterator[Server]:
+    """Run the app, or another script, on a free port; end that process, and no other."""
     port = _free_port()
     server = Server(f"http://{HOST}:{port}", log)
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, "-m", "streamlit", "run", script]
     command += ["--server.address", HOST, "--server.port", str(port), "--server.headless", "true"]
     command += ["--logger.enableRich", "false"]  # plain tracebacks, which `crashes` looks for
     with log.open("wb") as output:
@@ -180,6 +180,15 @@ def browser() -> Iterator[Any]:
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app, one process for all tests: `.url`, `.log`."""
     with _serve(tmp_path_factory.mktemp("server") / "log.txt") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def matrix_server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """matrix_app.py instead of the app, for modules whose `server` it is."""
+    with _serve(
+        tmp_path_factory.mktemp("matrix") / "log.txt", "tests/e2e/matrix_app.py"
+    ) as running:
         yield running
 
 

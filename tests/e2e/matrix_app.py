@@ -1,5 +1,7 @@
 """A page of its own for the tests of the matrix grid and the opened number."""
 
+import time
+
 import streamlit as st
 import torch
 
@@ -8,7 +10,7 @@ from core.models.bpe import gpt2_tokenizer
 from core.models.config import Config
 from core.models.gpt import gpt
 from core.models.model import Model
-from core.view import engine, matrix, opened
+from core.view import changes, engine, matrix, opened
 from core.view.look import Look
 from core.view.state import State
 from core.view.texts import speaker
@@ -43,7 +45,7 @@ def draw(key: str, name: str, index=None, *, legend=True, hint=True, **options):
 st.set_page_config(layout="wide")
 state = State()
 t = speaker(state.choice("lang", ["en", "ko"], "en"))
-show = state.choice("show", ["scores", "random", "hostile"], "scores")
+show = state.choice("show", ["scores", "weights", "random", "hostile"], "scores")
 preset = state.choice("preset", ["block", "part-2", "part-5"], "block")
 model = random_model() if show == "random" else engine.load("worked-example", preset)
 prompt = state.text("prompt", model.default_prompt or "the the the cat")
@@ -51,9 +53,16 @@ if show == "random":
     trace = random_trace(prompt)
 else:
     trace = engine.trace(model.key, preset, tuple(model.tokenizer.encode(prompt)))
+changes.begin(state, model)
+compared = None
+if show != "random" and st.session_state[changes.EDITS]:
+    ids = tuple(model.tokenizer.encode(prompt))
+    compared = engine.compared(model.key, preset, ids, ids, st.session_state[changes.EDITS])
+    trace = compared.after
+time.sleep(state.index("slow", 10_000, 0) / 1000)  # as a large model would be
 head = state.index("head", model.config.n_heads, 0)
 token = state.index("token", len(trace), len(trace) - 1)
-look = Look(t, trace, state, 0, head, token)
+look = Look(t, trace, state, 0, head, token, compared)
 
 if show == "scores":
     names = [f"blocks.0.attn.{part}" for part in PARTS]
@@ -69,6 +78,13 @@ if show == "scores":
     draw("resid", "blocks.0.resid_in", title="H", hint=False)
     draw("onehot", "embed.onehot", title="O", hint=False)
     draw("ids", "tokens.ids", title="IDs", hint=False)
+elif show == "weights":
+    index = (head, None, None)
+    draw("wq", "blocks.0.attn.W_Q", index, title="W_Q")
+    draw("wk", "blocks.0.attn.W_K", index, title="W_K")
+    draw("gain", "blocks.0.attn.q", index, title="Q")
+    draw("ids", "tokens.ids", title="IDs")
+    opened.panel(look)
 elif show == "hostile":
     said = {"title": HOSTILE, "note": HOSTILE, "row_labels": [HOSTILE] * 3}
     draw("hostile", "blocks.0.resid_in", **said)

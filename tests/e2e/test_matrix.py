@@ -1,21 +1,10 @@
 """The matrix grid and the opened number in a real browser, on a page of their own."""
 
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from pathlib import Path
-from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-APP = Path(__file__).with_name("matrix_app.py")
-HOST = "127.0.0.1"
 LONG = "the the the cat sat on the mat and looked at the dog in the warm sun of a late June day so"
 # Every cell's text against what is behind it, by WCAG 2; the worst of the page.
 WORST_CONTRAST = """() => {
@@ -40,39 +29,9 @@ WORST_CONTRAST = """() => {
 }"""
 
 
-def answers(url):
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with direct.open(f"{url}/_stcore/health", timeout=2) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
-
-
 @pytest.fixture(scope="module")
-def server(browser, tmp_path_factory):
-    """The page of these tests instead of the app; the fixtures around it stay the same."""
-    log = tmp_path_factory.mktemp("matrix") / "log.txt"
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port = probe.getsockname()[1]
-    url = f"http://{HOST}:{port}"
-    command = [sys.executable, "-m", "streamlit", "run", str(APP), "--server.headless", "true"]
-    command += ["--server.address", HOST, "--server.port", str(port)]
-    command += ["--logger.enableRich", "false"]
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
-    deadline = time.monotonic() + 60
-    while not answers(url) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-
-    def crashes(since=0):
-        text = log.read_bytes()[since:].decode(errors="replace")
-        return text if "Traceback (most recent call last)" in text else ""
-
-    yield SimpleNamespace(url=url, log=log, crashes=crashes)
-    process.terminate()
-    process.wait(timeout=20)
+def server(matrix_server):
+    return matrix_server
 
 
 @pytest.fixture

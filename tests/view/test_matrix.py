@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from core.graph import Ref
+from core.view import scale
 from core.view.board import board, image, numbers
-from core.view.cut import cut, digits_for, limit_of
+from core.view.cut import cut, digits_for
 from core.view.figures import pooled
 from core.view.look import Look
 from core.view.matrix import corner_of
@@ -108,8 +109,8 @@ def test_repeated_tokens_keep_their_own_row_and_column(model):
 
 def test_the_colour_scale_belongs_to_the_whole_step(trace):
     ends = {cut(trace, "blocks.0.attn.scores", (head, None, None)).limit for head in (0, 1)}
-    assert ends == {limit_of(trace, "blocks.0.attn.scores")}
-    assert limit_of(trace, "blocks.0.attn.scores_masked") < math.inf
+    assert ends == {scale.end(trace, "blocks.0.attn.scores")}
+    assert scale.end(trace, "blocks.0.attn.scores_masked") < math.inf
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,14 @@ def test_float32_rounding_does_not_cost_digits():
 
 
 def test_infinity_survives_the_way_to_the_browser():
-    assert numbers(np.array([[-np.inf, np.inf, np.nan, 1 / 3]])) == [None, "∞", "NaN", 0.333333333]
+    assert numbers(np.array([[-np.inf, np.inf, np.nan, 1 / 3]])) == [None, "∞", "NaN", 1 / 3]
+
+
+def test_numbers_come_with_as_many_digits_as_their_type_has():
+    thirds = np.array([1 / 3, 0.1])
+    assert numbers(thirds) == [1 / 3, 0.1]
+    assert numbers(thirds.astype(np.float32)) == [0.333333343, 0.100000001]
+    assert numbers(thirds, np.dtype(np.float32)) == [0.333333333, 0.1]
 
 
 def test_the_opened_cell_and_what_it_was_computed_from_are_marked(trace):

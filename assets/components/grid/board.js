@@ -25,6 +25,13 @@ class Board {
     this.foot = make("div", "foot", root);
     this.readout = make("p", "readout", this.foot);
     this.legends = make("div", "legends", this.foot);
+    this.keys = make("p", "", root); // says how to edit, to whoever cannot see the hint
+    this.keys.hidden = true;
+    this.keys.id = "keys";
+    this.complaint = make("p", "complaint", root);
+    this.complaint.id = "complaint";
+    this.complaint.setAttribute("role", "alert");
+    this.editor = null;
     // Of all boards of a page, the one where a number was opened last takes the focus back.
     this.remember = ({ detail }) => (this.last = this.panels.includes(detail) ? detail : null);
     this.back = () => this.last?.focus(...this.last.at);
@@ -35,6 +42,7 @@ class Board {
   }
 
   leave() {
+    journal.leave(this);
     this.resized.disconnect();
     window.removeEventListener("ripple:opened", this.remember);
     window.removeEventListener("ripple:back", this.back);
@@ -42,7 +50,9 @@ class Board {
 
   draw(data, send) {
     this.data = data;
-    this.send = send;
+    this.setTrigger = send;
+    this.keys.textContent = data.keys;
+    journal.acknowledge(data.ack);
     const ink = new Ink(getComputedStyle(this.root), data.colours);
     if (ink.name !== this.ink?.name) this.ink = ink;
     while (this.panels.length > data.panels.length) this.panels.pop().box.remove();
@@ -51,6 +61,19 @@ class Board {
     this.legends.replaceChildren(...data.legends.map((legend) => legendOf(legend, data.colours)));
     this.say("");
     this.arrange();
+    this.editor?.follow();
+    journal.join(this);
+  }
+
+  // Of what is sent before a run begins Streamlit keeps the last: what was typed goes along again.
+  send(event, value) {
+    this.setTrigger(event, value);
+    if (event !== "edits" && journal.entries.length) journal.send();
+  }
+
+  // The journal changed: cells show what was typed at once.
+  edited() {
+    for (const panel of this.panels) panel.redraw();
   }
 
   // Matrices with the same rows stand in line, as many in a row as fit, the same number in each.
@@ -88,6 +111,19 @@ class Board {
   say(text) {
     this.readout.textContent = text || this.data.hint;
     this.readout.classList.toggle("hint", !text);
+  }
+
+  // What is wrong, beneath the cell that it is about, until something is done about it.
+  complain(element, text) {
+    this.complaint.textContent = text;
+    const cell = element.getBoundingClientRect();
+    const root = this.root.getBoundingClientRect();
+    const left = clamp(cell.left - root.left, 0, Math.max(0, root.width - this.complaint.offsetWidth));
+    Object.assign(this.complaint.style, { left: `${left}px`, top: `${cell.bottom - root.top + 8}px` });
+  }
+
+  hush() {
+    this.complaint.textContent = "";
   }
 
   // The cell under the pointer is marked in every matrix, for they often have the same rows.

@@ -1,0 +1,67 @@
+// One cell of a matrix: which element it shows, what it shows, and how it says so.
+
+// The element's index in its step or weight.
+function addressOf({ index, axes, rows, columns }, r, c) {
+  const address = [...index];
+  if (axes[0] >= 0) address[axes[0]] = rows[r].at;
+  if (axes[1] >= 0) address[axes[1]] = columns[c].at;
+  return address;
+}
+
+// What the cell holds: as computed, or as typed and not yet computed with.
+function contentOf(view, r, c) {
+  const { panel, changed } = view;
+  const at = r * panel.columns.length + c;
+  const value = panel.values[at];
+  const before = panel.before ? panel.before[at] : value;
+  const typed = panel.editable
+    ? journal.waiting(view.board.data.of, panel.name, addressOf(panel, r, c)) : undefined;
+  if (typed === undefined) return { at, value, before, changed: changed.has(at), pending: false };
+  const next = typed ?? before;
+  return { at, value: next, before, changed: next !== before, pending: true };
+}
+
+function makeCell(row, r, c, written) {
+  const element = make("td", "", row);
+  element.setAttribute("role", "gridcell");
+  element.tabIndex = -1;
+  element.setAttribute("aria-colindex", c + 2);
+  Object.assign(element.dataset, { r, c });
+  const number = written ? make("span", "number", element) : null;
+  const was = written ? make("s", "was", element) : null;
+  return { element, number, was, drawn: "" };
+}
+
+function drawCell(view, cell, r, c) {
+  const { panel, board } = view;
+  const { at, value, before, changed, pending } = contentOf(view, r, c);
+  const masked = (value === null || Boolean(panel.masked?.[at])) && !pending;
+  const opened = panel.open?.[0] === r && panel.open?.[1] === c;
+  const marks = {
+    masked, changed, pending, opened, part: panel.parts.includes(at),
+    selected: view.selects(r, c), editing: board.editor?.isAt(view, r, c),
+  };
+  const classes = Object.keys(marks).filter((name) => marks[name]).join(" ");
+  const drawn = [value, before, classes, panel.kind, panel.limit, panel.degree, panel.digits, panel.editable,
+    panel.columns[c].spoken, panel.rows[r].spoken, panel.label, board.ink.name].join("|");
+  if (drawn === cell.drawn) return;
+  cell.drawn = drawn;
+  const { element } = cell;
+  element.className = classes;
+  const [background, ink] = masked ? ["", ""] : board.ink.cell(panel, value);
+  element.style.background = background;
+  element.style.color = ink;
+  const old = changed && (panel.before || pending);
+  if (cell.number) {
+    cell.number.textContent = masked && value === 0 ? "0" : short(value, panel.digits);
+    cell.was.textContent = old ? short(before, panel.digits) : "";
+  }
+  const { words } = board.data;
+  const notes = [masked && words.masked, old && `${words.was} ${exact(before)}`, pending && words.pending,
+    opened && words.opened];
+  const place = [panel.rows[r].spoken, panel.columns[c].spoken].filter(Boolean).join(", ");
+  cell.label = [`${place}: ${exact(value)}`, ...notes.filter(Boolean)].join(", ");
+  element.setAttribute("aria-label", cell.label);
+  element.setAttribute("aria-selected", String(opened || marks.selected));
+  element.setAttribute("aria-readonly", String(!panel.editable));
+}

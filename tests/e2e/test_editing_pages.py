@@ -1,0 +1,45 @@
+"""Edits in the app itself: none is lost between pages, languages and models."""
+
+import re
+
+import pytest
+
+
+@pytest.fixture
+def edited(page, settled):
+    """The Q, K, V page, with a number just typed and Enter just pressed; nothing waited for."""
+    page.goto("/tokens?model=worked-example&preset=block")
+    settled(page)
+    page.locator(".strip").get_by_role("link", name="Q K V").click()
+    cell = page.get_by_role("grid", name="W_Q").locator("td[data-r='0'][data-c='1']")
+    cell.wait_for()
+    settled(page)
+    cell.focus()
+    page.keyboard.type("0.25")
+    page.keyboard.press("Enter")
+    return page
+
+
+EDIT = re.compile(r"edits=[^&]*W_Q~0-0-1~0\.25")
+
+
+def test_the_strip_is_clicked_right_after_enter(edited, settled, expect):
+    edited.locator(".strip").get_by_role("link", name="Scores").click()
+    expect(edited).to_have_url(re.compile("/scores"))
+    settled(edited)
+    expect(edited).to_have_url(EDIT)
+
+
+def test_the_browser_goes_back_right_after_enter(edited, settled, expect):
+    edited.go_back()
+    expect(edited).to_have_url(re.compile("/tokens"))
+    settled(edited)
+    # The address from before has no edit, and is what is shown; the edit was not lost with it.
+    edited.get_by_role("link", name="Undo").click()
+    expect(edited).to_have_url(EDIT)
+
+
+def test_the_language_is_switched_right_after_enter(edited, settled, expect):
+    edited.get_by_text("한국어").first.click()
+    settled(edited)
+    expect(edited).to_have_url(EDIT)
