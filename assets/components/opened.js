@@ -76,7 +76,9 @@ class Opened {
     const step = () => {
       if (Date.now() > until || !this.heading?.isConnected) return done();
       const { top, bottom } = this.body.getBoundingClientRect();
-      if (top < MARGIN || bottom > window.innerHeight) this.body.scrollIntoView({ block: "center" });
+      const fits = bottom - top < window.innerHeight - 2 * MARGIN; // a taller one shows its beginning
+      const low = fits ? bottom > window.innerHeight : top > 2 * MARGIN;
+      if (top < MARGIN || low) this.body.scrollIntoView({ block: fits ? "center" : "start" });
       if ([null, document.body].includes(document.activeElement)) this.heading.focus({ preventScroll: true });
     };
     const timer = setInterval(step, 200);

@@ -23,6 +23,7 @@ def test_a_link_to_a_number_shows_it_once(new_page, settled, expect):
     expect(heading).to_be_in_viewport()
     expect(heading).to_be_focused()
     expect(heading).to_contain_text("masked: hidden from this query")
+    assert heading.bounding_box()["y"] > 60  # below the path strip
     page.mouse.move(800, 400)
     page.mouse.wheel(0, -3000)
     expect(heading).not_to_be_in_viewport()
