@@ -38,6 +38,7 @@ class Opened {
     root.addEventListener("keydown", (event) => {
       if (event.key === "Escape") window.dispatchEvent(new Event("ripple:back"));
     });
+    this.editor = new ChangeForm((asked) => this.send("change", { link: this.link, ...asked }));
   }
 
   leave() {
@@ -59,7 +60,7 @@ class Opened {
     // What was open before this page is neither announced nor scrolled to.
     const asked = this.drawn !== undefined || Date.now() - (window.rippleOpened ?? 0) < JUST_NOW;
     Object.assign(this, { drawn, link: data.link, heading: null });
-    this.body.replaceChildren(...this.content(data));
+    this.editor.keep(() => this.body.replaceChildren(...this.content(data)), other);
     if (asked) this.announce(data, other);
     else if (arrivedFor(data.link) && this.heading) this.show();
     this.moves = false;
@@ -90,7 +91,14 @@ class Opened {
     // A screen reader hears only what changes after it has seen the empty element.
     setTimeout(() => (this.status.textContent = said), 50);
     if (this.moves) this.heading?.focus({ preventScroll: true });
-    if (other && data.name) this.body.scrollIntoView({ block: "nearest" });
+    if (other && data.name) this.reveal();
+  }
+
+  // Not before the second click of a double click, which edits: its cell must not scroll away.
+  reveal() {
+    const wait = DOUBLE_CLICK - (Date.now() - (window.rippleOpened ?? 0));
+    const show = () => window.rippleEditing || this.body.scrollIntoView({ block: "nearest" });
+    setTimeout(show, Math.max(0, wait));
   }
 
   content(data) {
@@ -99,6 +107,7 @@ class Opened {
     const parts = [this.top(data), this.title(data), this.sum(data)];
     parts.push(make("p", "says", null, data.says));
     for (const text of [data.where, data.passed]) if (text) parts.push(make("p", "where", null, text));
+    if (data.change) parts.push(this.editor.draw(data.change));
     return parts;
   }
 
@@ -170,5 +179,104 @@ class Opened {
     }
     if (colour) button.style.setProperty("--token", colour);
     return button;
+  }
+}
+
+// Another value for the opened number, larger interventions, and its row from another text.
+class ChangeForm {
+  constructor(send) {
+    this.send = send;
+    this.drafts = {}; // what was typed and not yet sent, by field
+  }
+
+  // Redraws, and gives back what was being typed and the focus, unless another number is opened.
+  keep(redraw, other) {
+    if (other) this.drafts = {};
+    const focused = this.box?.getRootNode().activeElement?.dataset?.field;
+    redraw();
+    if (!other && focused) this.box?.querySelector(`[data-field="${focused}"]`)?.focus({ preventScroll: true });
+  }
+
+  draw({ value, words, notes, restore, larger = [], take, problems, largest }) {
+    this.box = make("div", "change");
+    if (words) {
+      const row = make("div", "fields", this.box);
+      this.number(row, { value, words, problems, largest });
+      if (restore) this.act(row, restore[0], restore[1], "restore");
+    }
+    for (const note of notes) make("p", "where", this.box, note);
+    if (larger.length) {
+      const row = make("div", "larger", this.box);
+      make("span", "", row, words.larger);
+      for (const { text, on, do: asked } of larger) this.act(row, text, asked, on ? "on" : "");
+    }
+    if (take) this.take(take);
+    return this.box;
+  }
+
+  number(row, { value, words, problems, largest }) {
+    const written = allDigits(value);
+    const field = this.field(row, "put", words.label, written, words.set, (text) => {
+      if (text === written) return "";
+      const { value: typed, problem } = parseNumber(text, largest);
+      if (!problem) this.send({ put: typed });
+      return problem ? problems[problem] : "";
+    });
+    field.inputMode = "decimal";
+    field.addEventListener("focus", () => field.select());
+  }
+
+  take({ label, set, hint, says, said }) {
+    const field = this.field(this.box, "take", label, "", set, (text) => {
+      this.send({ take: text });
+      return "";
+    });
+    field.placeholder = hint;
+    field.title = says;
+    if (said) this.refuse(field, said);
+  }
+
+  // A labelled field with its button and its message. `submit` returns what is wrong, or nothing.
+  field(parent, name, label, value, button, submit) {
+    const form = make("form", "field", parent);
+    const labelled = make("label", "", form, label);
+    const field = make("input", name, labelled);
+    Object.assign(field, { type: "text", autocomplete: "off", spellcheck: false });
+    field.dataset.field = name;
+    field.value = this.drafts[name] ?? value;
+    const sends = make("button", "set", form, button);
+    sends.type = "submit";
+    const message = make("p", "refused", form);
+    message.id = `refused-${name}`;
+    message.setAttribute("role", "alert");
+    field.addEventListener("input", () => (this.drafts[name] = field.value));
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      delete this.drafts[name];
+      field.value = value;
+      this.refuse(field, "");
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const problem = submit(field.value);
+      if (!problem) delete this.drafts[name];
+      this.refuse(field, problem);
+    });
+    return field;
+  }
+
+  refuse(field, problem) {
+    const message = field.form.querySelector(".refused");
+    message.textContent = problem;
+    field.setAttribute("aria-invalid", String(Boolean(problem)));
+    if (problem) field.setAttribute("aria-describedby", message.id);
+    else field.removeAttribute("aria-describedby");
+  }
+
+  act(parent, text, asked, cls) {
+    const button = make("button", `quiet ${cls}`.trim(), parent, text);
+    button.type = "button";
+    button.addEventListener("click", () => this.send({ do: asked }));
   }
 }

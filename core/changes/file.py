@@ -2,7 +2,7 @@
 
     {"ripple": 1, "model": "worked-example", "preset": "block", "prompt": "…", "was": "",
      "changes": [{"set": "blocks.0.attn.W_Q", "at": [1, 0, 2], "to": 0.8},
-                 {"take": "blocks.0.attn.out", "at": [2, null], "from": "another text", "on": false},
+                 {"take": "blocks.0.attn.out", "at": [2, null], "from": "a text", "on": false},
                  {"switch": "scaled", "to": "off"}],
      "look": {"page": "scores", "layer": 0, "head": 1, "token": 2, "side": "after", "open": "…"}}
 
@@ -25,6 +25,7 @@ from core.changes.link import BadLink, decode, encode
 VERSION = 1
 LARGEST = 1_000_000  # bytes
 NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+SIZE = re.compile(r"[a-z0-9_.-]{0,200}")
 TRAIL = re.compile(r"[A-Za-z0-9_.~-]{0,4000}")
 FIELDS = ("ripple", "model", "preset", "prompt", "was", "changes", "look")
 
@@ -44,16 +45,18 @@ class BadFile(ValueError):
 class Saved:
     """A whole view.
 
-    model, preset: as in the catalogue; no preset is "". prompt, was: the text and the one before.
-    look: where we look, by parameter; `page`, `side` and `open` are words, the others whole numbers.
+    model, preset, size: as `core.load` takes them; no preset or size is "". prompt, was: the text
+    and the one before. look: where we look, by parameter: `page`, `side` and `open` words, the
+    others whole numbers.
     """
 
     model: str
     preset: str
     prompt: str
     was: str = ""
-    changes: Changes = Changes()
+    changes: Changes = field(default_factory=Changes)
     look: Mapping[str, str | int] = field(default_factory=dict)
+    size: str = ""
 
 
 def write(saved: Saved) -> str:
@@ -66,7 +69,7 @@ def write(saved: Saved) -> str:
         "was": saved.was,
         "changes": [_written(entry) for entry in saved.changes.entries],
         "look": dict(saved.look),
-    }
+    } | ({"size": saved.size} if saved.size else {})
     lines = (f"{_json(key)}: {_lines(value)}" for key, value in values.items())
     return "{\n  " + ",\n  ".join(lines) + "\n}\n"
 
@@ -79,12 +82,15 @@ def read(data: str | bytes) -> Saved:
     version = values["ripple"]
     if type(version) is not int or version != VERSION:
         raise BadFile("version" if type(version) is int else "damaged", f"version {version!r:.40}")
-    _only(values, FIELDS)
+    _only(values, (*FIELDS, "size") if "size" in values else FIELDS)
+    size = values.get("size", "")
+    _need(isinstance(size, str) and SIZE.fullmatch(size), "size")
     for key, pattern in (("model", NAME), ("preset", re.compile(f"(?:{NAME.pattern})?"))):
         _need(isinstance(values[key], str) and pattern.fullmatch(values[key]), key)
     _need(all(isinstance(values[key], str) for key in ("prompt", "was")), "a text")
     words = {key: values[key] for key in ("model", "preset", "prompt", "was")}
-    return Saved(**words, changes=_changes(values["changes"]), look=_look(values["look"]))
+    listed, look = _changes(values["changes"]), _look(values["look"])
+    return Saved(**words, changes=listed, look=look, size=size)
 
 
 def _written(entry: Entry) -> dict[str, Any]:

@@ -83,8 +83,11 @@ def _count(part: Part, size: int) -> int:
 
 
 def marked(cut: Cut, compared: Comparison | None, side: str) -> Cut:
-    """The slice with its changed cells and their old values, or as the difference from those."""
-    if compared is None or side == "before" or cut.before is not None:
+    """The slice with its changed cells and their old values, or as the difference from those.
+
+    One that is marked stays as it is, and so does a window of it.
+    """
+    if compared is None or side == "before" or not (cut.before is cut.changed is None):
         return cut
     before = compared.values_before(cut.name, cut.index)
     if before is None:
@@ -98,4 +101,4 @@ def marked(cut: Cut, compared: Comparison | None, side: str) -> Cut:
         kind = "signed" if cut.kind == "share" else cut.kind
         limit = 1.0 if cut.kind == "share" else cut.limit
         return replace(cut, values=gap, changed=changed, kind=kind, limit=limit)
-    return replace(cut, before=before, changed=changed) if changed.any() else cut
+    return replace(cut, before=before if changed.any() else None, changed=changed)

@@ -6,6 +6,7 @@ What is opened is in the link: the whole trail of elements, the last one shown. 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from core.graph import Ref
 from core.graph.explain import number
 from core.graph.ops import Concat, Same
 from core.models.model import PromptTrace
-from core.view import elements
+from core.view import elements, opened_change
 from core.view.arithmetic import (
     LARGEST,
     Piece,
@@ -43,9 +44,12 @@ def panel(look: Look) -> None:
     """Draw what is opened; nothing at all if nothing is."""
     link = look.state.text(OPEN, "")
     everything = bool(link) and st.session_state.get(ALL) == link
-    data = content(look.t, look.trace, link, everything)
+    data, trail = content(look.t, look.trace, link, everything), current(look)
+    if trail:
+        data["change"] = opened_change.content(look, trail[-1])
     draw = component("opened", "opened-box")
-    draw(key=KEY, data=data, on_go_change=_go, on_all_change=_all)
+    act = _acting(look.trace, trail)
+    draw(key=KEY, data=data, on_go_change=_go, on_all_change=_all, on_change_change=act)
 
 
 def current(look: Look) -> Trail:
@@ -202,6 +206,23 @@ def _go() -> None:
     asked = st.session_state[KEY].get("go")
     if isinstance(asked, str):
         st.session_state[OPEN] = asked
+
+
+def _acting(trace: PromptTrace, trail: Trail) -> Callable[[], None]:
+    """What is done when the number that is drawn is to change; nothing that arrives is trusted."""
+
+    def act() -> None:
+        asked = st.session_state[KEY].get("change")
+        if not trail or not isinstance(asked, dict) or asked.get("link") != elements.encode(trail):
+            return
+        if "put" in asked:
+            opened_change.put(trace, trail[-1], asked["put"])
+        elif "take" in asked:
+            opened_change.take(trace, trail[-1], asked["take"])
+        else:
+            opened_change.do(asked.get("do"))
+
+    return act
 
 
 def _all() -> None:

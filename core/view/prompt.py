@@ -34,7 +34,7 @@ def read(state: State, model: Model) -> tuple[str, str]:
     """
     prompt, was = state.text(PROMPT, model.default_prompt), state.text(WAS, "")
     owner, seen = st.session_state.get(SEEN, ("", ""))
-    here = f"{model.key}/{model.preset or ''}"
+    here = f"{model.key}/{model.variant}"
     add = state.asked.get("add", "")
     if add.isascii() and add.isdigit() and int(add[:9]) < model.tokenizer.n_vocab:
         prompt, was = engine.extend(model, prompt, int(add[:9])), ""
@@ -42,7 +42,7 @@ def read(state: State, model: Model) -> tuple[str, str]:
         prompt, was = was, ""
     elif state.asked.get("do") == "new_text" or (PROMPT in state.asked and WAS not in state.asked):
         was = ""
-    elif owner != here:
+    elif owner != here or WAS in state.asked:
         was = was if WAS in state.asked else ""
     elif seen != prompt:
         was = _comparable(model, was or seen, prompt)

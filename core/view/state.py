@@ -18,10 +18,13 @@ from core.models.tokenizer import clean_text
 from core.view.packed import BadPacking, pack, unpack
 
 CLICK = "_click"  # session: what a clicked picture asks for, e.g. "layer=3&token=2"
+GO = "_go"  # session: the page that a clicked link leads to
 NOTICES = "_notices"
 PUBLISHED = "_published"  # session: the parameters that the address was given last
+TOLD = "_told"  # session: notices from outside a run
 VISITED = "_visited"
-LONGEST_QUERY = 500  # characters, of a link's address
+NUMBER = re.compile(r"[-+]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})(e[-+]?[0-9]{1,3})?", re.I)
+LONGEST_QUERY = 200  # characters, of a link's address
 SIZES = "_sizes"
 BASES = "_bases"  # session: the defaults of texts, to tell an untouched text from a typed one
 
@@ -40,7 +43,8 @@ class State:
         arrived = VISITED not in st.session_state or _went_back()
         self.asked: Mapping[str, str] = st.query_params.to_dict() if arrived else _clicked()
         self._arrived = arrived
-        self._found: list[Notice] = []
+        self._found: list[Notice] = st.session_state.pop(TOLD, [])
+        self._query: dict[str, str] | None = None  # of links, until a parameter changes
         st.session_state[VISITED] = True
 
     def choice(self, key: str, options: Sequence[str], default: str) -> str:
@@ -68,6 +72,21 @@ class State:
         sizes[key] = size
         return value
 
+    def number(
+        self, key: str, low: float, high: float, default: float, *, whole: bool = False
+    ) -> float:
+        """A number from `low` to `high`; a whole one is an int."""
+        asked: float | None = None
+        if (raw := self.asked.get(key)) is not None:
+            asked = read_number(raw, low, high, whole=whole)
+            if asked is None:
+                span = {"low": low, "high": high, "used": f"{default:g}"}
+                self.say("link.between", what=key, value=raw[:40], **span)
+        kinds = int if whole else (int, float)
+        return self._keep(
+            key, asked, default, lambda value: isinstance(value, kinds) and low <= value <= high
+        )
+
     def text(self, key: str, default: str) -> str:
         """Any text. One that nobody touched follows its default when that changes."""
         bases = st.session_state.setdefault(BASES, {})
@@ -78,12 +97,13 @@ class State:
             asked = default
         value = self._keep(key, asked, default, lambda value: isinstance(value, str))
         if (clean := clean_text(value)) != value:
-            st.session_state[key] = value = clean
-        return value
+            self.put(key, clean)
+        return clean
 
     def put(self, key: str, value: Any) -> None:
         """Change a parameter; only before its widget is drawn in this run."""
         st.session_state[key] = value
+        self._query = None
 
     def say(self, key: str, **values: object) -> None:
         """Remember a notice about the link, until something changes."""
@@ -98,14 +118,21 @@ class State:
             if value != self.defaults.get(key)
         }
 
+    def whole(self) -> dict[str, str]:
+        """All parameters of this view, those at their defaults too."""
+        return {key: pack(str(st.session_state[key])) for key in self.defaults}
+
     def address(self, **changes: object) -> str:
         """The query of a link to this view with `changes`.
 
         A very long text is left out, since a page has a hundred links; the page's script fills
         it in from the address bar.
         """
-        query = urlencode(self.query() | changes)
-        return "?" + (query if len(query) <= LONGEST_QUERY else urlencode(changes))
+        if self._query is None:  # a page has hundreds of links to itself
+            self._query = {key: urlencode({key: value}) for key, value in self.query().items()}
+        changed = {key: urlencode({key: value}) for key, value in changes.items()}
+        query = "&".join((self._query | changed).values())
+        return "?" + (query if len(query) <= LONGEST_QUERY else "&".join(changed.values()))
 
     def link(self, **changes: object) -> dict[str, str]:
         """Attributes of a link to this view with `changes`; the page's script spares a reload."""
@@ -134,11 +161,28 @@ class State:
 
     def _keep(self, key: str, asked: Any, default: Any, valid: Callable[[Any], bool]) -> Any:
         self.defaults[key] = default
+        self._query = None
         if asked is not None:
             st.session_state[key] = asked
         elif self._arrived or not valid(st.session_state.get(key)):
             st.session_state[key] = default
         return st.session_state[key]
+
+
+def read_number(text: str, low: float, high: float, *, whole: bool = False) -> float | None:
+    """The number that a text is, with point or comma; None if it is none from `low` to `high`."""
+    text = text.strip().replace(",", ".").replace("\u2212", "-")
+    if not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    if not low <= value <= high or (whole and value != int(value)):
+        return None
+    return int(value) if whole else value
+
+
+def tell(key: str, **values: object) -> None:
+    """A notice for the run that follows. For callbacks."""
+    st.session_state.setdefault(TOLD, []).append((key, values))
 
 
 def _went_back() -> bool:

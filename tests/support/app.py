@@ -3,8 +3,12 @@
 import html
 import json
 import re
+from collections.abc import MutableMapping
 from pathlib import Path
+from unittest.mock import patch
+from urllib.parse import urlencode
 
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +22,20 @@ def open_page(name, **query):
     at.run()
     assert not at.exception
     return at
+
+
+def open_app(name, **query):
+    """The same through the whole app, from which one can go to other pages."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, value in query.items():
+        at.query_params[key] = str(value)
+    return go(at, name)
+
+
+def go(at, name):
+    """To another page, as a link of the strip leads there."""
+    at.switch_page(f"pages/{name}.py")
+    return rerun(at)
 
 
 def drawn(at):
@@ -69,3 +87,44 @@ def panels(at):
 
 def in_rows(values, columns):
     return [values[i : i + columns] for i in range(0, len(values), columns)]
+
+
+class Session(MutableMapping):
+    """The session of an AppTest, as the callbacks of its page see it."""
+
+    def __init__(self, at):
+        self._state = at.session_state
+
+    def __getitem__(self, key):
+        return self._state[key]
+
+    def __setitem__(self, key, value):
+        self._state[key] = value
+
+    def __delitem__(self, key):
+        del self._state[key]
+
+    def __iter__(self):
+        return iter(self._state)
+
+    def __len__(self):
+        return len(self._state)
+
+
+def call(at, callback, *args):
+    """What the page does when a component sends something, and the run that follows."""
+    with patch.object(streamlit, "session_state", Session(at)):
+        callback(*args)
+    return rerun(at)
+
+
+def click(at, **asked):
+    """Follow a link of the page that asks for this, as `do="undo"`."""
+    at.session_state["_click"] = urlencode(asked)
+    return rerun(at)
+
+
+def rerun(at):
+    at.run()
+    assert not at.exception
+    return at
