@@ -22,6 +22,7 @@ class Look:
 
     t: texts in the reader's language. trace: the one that is shown. layer, head, token: where we
     look. compared: before and after, where something was changed; side: which of them is shown.
+    hidden: before and after, where what followed must be guessed first; then compared is None.
     """
 
     t: Text
@@ -32,6 +33,7 @@ class Look:
     token: int
     compared: Comparison | None = None
     side: str = "after"
+    hidden: Comparison | None = None
 
     @property
     def n_layers(self) -> int:
