@@ -43,9 +43,8 @@ def load(
     size: its sizes, where they are not the preset's own, as `d_model-4.n_heads-1`.
     Raises ValueError for an unknown preset, ConfigError for impossible settings.
     """
-    own = settings(preset)
-    sizes = {name: n for name, n in example_size.read(size).items() if n != own[name]}
-    config = Config.from_dict(own | sizes | overrides)
+    sizes = other_sizes(preset, size)
+    config = Config.from_dict(settings(preset) | sizes | overrides)
     words, device = example()["words"], device or pick_device(dtype)
     if config.n_vocab > len(words):
         raise ConfigError(f"The worked example has {len(words)} words, not {config.n_vocab}.")
@@ -53,6 +52,12 @@ def load(
     written = example_size.write(sizes)
     prompt = example()["prompt"]
     return Model(KEY, config, tensors(config), tokenizer, device, dtype, preset, prompt, written)
+
+
+def other_sizes(preset: str, size: str) -> dict[str, int]:
+    """The sizes that a text names, without those that the preset has anyway. Raises ConfigError."""
+    own = settings(preset)
+    return {name: n for name, n in example_size.read(size).items() if n != own[name]}
 
 
 def settings(preset: str) -> dict:

@@ -41,11 +41,12 @@ def entries() -> dict[str, catalogue.ModelEntry]:
     return {entry.key: entry for entry in found}
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def load(key: str, preset: str) -> Model:
-    """A model, loaded when first asked for."""
+@st.cache_resource(max_entries=64, show_spinner=False)
+def load(key: str, variant: str) -> Model:
+    """A model, loaded when first asked for. variant: see `Model.variant`."""
     keep_heap()
-    return catalogue.load(key, preset=preset) if preset else catalogue.load(key)
+    preset, _, size = variant.partition("~")
+    return catalogue.load(key, preset=preset, size=size) if preset else catalogue.load(key)
 
 
 @st.cache_resource(show_spinner=False)
@@ -59,17 +60,17 @@ def settle(page: str) -> None:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def trace(key: str, preset: str, ids: tuple[int, ...]) -> PromptTrace:
+def trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     """The steps for these tokens; shared between people, computed as far as anybody looked."""
-    return load(key, preset).trace(list(ids))
+    return load(key, variant).trace(list(ids))
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
 def compared(
-    key: str, preset: str, ids: tuple[int, ...], ids_before: tuple[int, ...], edits: str
+    key: str, variant: str, ids: tuple[int, ...], ids_before: tuple[int, ...], edits: str
 ) -> Comparison:
     """The trace without changes and the one with those in force; `edits` as in a link."""
-    before, unedited = trace(key, preset, ids_before), trace(key, preset, ids)
+    before, unedited = trace(key, variant, ids_before), trace(key, variant, ids)
     applied = apply(unedited, decode(edits).in_force)
     rows = align(ids_before, ids) if ids != ids_before else tuple(range(len(ids)))
     return Comparison(before, applied, rows)

@@ -23,7 +23,7 @@ GO, ARRIVAL = "_go", "_arrival"
 SCRIPT = "page_script"
 LONGEST_LIST = 8
 # Style sheets in assets/css, in the order in which later ones may refine earlier ones.
-SHEETS = ("frame", "overview", "tokens", "lesson", "embedding", "mlp", "logits", "stream")
+SHEETS = ("frame", "overview", "tokens", "lesson", "embedding", "mlp", "logits", "stream", "size")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class View:
         where = (look.layer, look.head, look.token)
         state = tuple(sorted(self.state.query().items()))
         language = st.session_state["lang"]
-        return (language, model.key, model.preset, self.reading.ids, where, state)
+        return (language, model.key, model.variant, self.reading.ids, where, state)
 
 
 @contextmanager
@@ -78,7 +78,8 @@ def _say(view: View, about_link: list[Notice]) -> None:
     said = [t(key, **values) for key, values in about_link]
     if reading.unknown:
         words = ", ".join(shown(word) for word in reading.unknown[:LONGEST_LIST])
-        said.append(t("input.unknown", n=len(reading.unknown), words=words))
+        known = view.model.config.n_vocab
+        said.append(t("input.unknown", n=len(reading.unknown), words=words, known=known))
     if reading.instead:
         default = " ".join(shown(token) for token in view.look.trace.tokens)
         said.append(t(f"input.instead_{reading.instead}", default=default, n=len(reading.ids)))

@@ -86,8 +86,8 @@ def chip(token: str, position: int, note: object = None, **attributes: object) -
 
 def number(value: float, digits: int = 2) -> str:
     """A number as a person writes it: a true minus sign, no "-0.00"."""
-    if math.isinf(value):
-        return "−∞" if value < 0 else "∞"
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "−∞" if value < 0 else "∞"
     if value and (abs(value) >= 10**5 or abs(value) < 10 ** -(digits + 1)):
         written = f"{value:.1e}"
     else:
@@ -99,8 +99,10 @@ def number(value: float, digits: int = 2) -> str:
 
 def tiny(value: float) -> str:
     """A difference that may be next to nothing: 0 only if it is none, else 0.25 or 5.6·10⁻¹⁷."""
-    if value == 0 or abs(value) >= 0.001:
-        return number(value, 4) if value else "0"
+    if value == 0:
+        return "0"
+    if not abs(value) < 0.001:  # so is what is not a number
+        return number(value, 4)
     digits, _, power = f"{value:.1e}".partition("e")
     return f"{digits.replace('-', MINUS)}·10{str(int(power)).translate(SUPERSCRIPTS)}"
 
@@ -108,6 +110,8 @@ def tiny(value: float) -> str:
 def percent(share: float) -> str:
     """11.8 %; tiny shares keep a digit that says something."""
     per_cent = 100 * share
+    if math.isnan(share):
+        return "NaN"
     if per_cent and per_cent < 0.05:
         return f"{per_cent:.1g} %" if per_cent >= 1e-4 else "< 0.0001 %"
     return f"{per_cent:.1f} %"

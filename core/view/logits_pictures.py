@@ -173,7 +173,8 @@ def asked(look: Look, word: str) -> str:
         try:
             ids = tokenizer.encode(spelling)
         except core.UnknownWord:
-            return para(look.t("logits.ask.unknown", word=shown(word)))
+            known = look.trace.model.config.n_vocab
+            return para(look.t("logits.ask.unknown", word=shown(word), known=known))
         if ids and ids[0] not in seen:
             seen.add(ids[0])
             rows.append(_standing(look, spelling, ids))

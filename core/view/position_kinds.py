@@ -106,7 +106,8 @@ def vectors(look: Look) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     trace = look.trace
     n = SHIFTS + DISTANCES - 1
     ids = trace.ids[look.token], trace.ids[0]
-    q, k = analysis.query_and_key(trace, *ids, look.head, n)
+    places = min(n, trace.model.config.n_ctx)
+    q, k = analysis.query_and_key(trace, *ids, look.head, places)
     bare = trace.switch(position="none")
     q_bare, k_bare = (rows[0] for rows in analysis.query_and_key(bare, *ids, look.head, 1))
     return q, k, analysis.turned(q_bare, n), analysis.turned(k_bare, n)
@@ -115,8 +116,9 @@ def vectors(look: Look) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def distances(look: Look, q: Tensor, k: Tensor, key: str) -> str:
     """Dot products: one row for each shift of both tokens, one column for each distance."""
     t = look.t
-    values = analysis.by_distance(q, k, SHIFTS, DISTANCES).cpu().numpy()
-    labels, heads = [f"+{i}" for i in range(SHIFTS)], [str(i) for i in range(DISTANCES)]
+    shifts, distances = min(SHIFTS, len(q) // 2), min(DISTANCES, len(q) - len(q) // 2 + 1)
+    values = analysis.by_distance(q, k, shifts, distances).cpu().numpy()
+    labels, heads = [f"+{i}" for i in range(shifts)], [str(i) for i in range(distances)]
     caption = t(f"position.tables.{key}")
     limit = scale.end(look.trace, "blocks.0.attn.scores")
     table = small_matrix(

@@ -78,6 +78,9 @@ def distance(lesson: Lesson) -> None:
     if not look.n_layers:
         lesson.elsewhere("order.blocks", preset="block")
         return
+    if look.trace.model.config.d_head < 2:
+        lesson.elsewhere("distance.no_pair", preset="block")
+        return
     q, k, q_turned, k_turned = drawn.vectors(look)
     tokens = {"query": shown(look.trace.tokens[look.token]), "target": shown(look.trace.tokens[0])}
     lesson.say("clocks.reads", **tokens)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.models.device import describe_device
 from core.models.model import Model, PromptTrace
-from core.view import changes, engine, prompt
+from core.view import changes, engine, prompt, resizing
 from core.view.compare import SIDES, Comparison
 from core.view.engine import Reading
 from core.view.html import chip, esc, para, tag
@@ -22,11 +22,15 @@ def sidebar(t: Text, state: State, page: str) -> tuple[str, Reading, Look]:
     """Draw it; return the text, what the model makes of it, and what the pages look at."""
     _brand(t)
     model = _choose_model(t, state)
+    sizes = st.container()
     text, was = prompt.read(state, model)
     changes.begin(state, model)
     if page != OVERVIEW:
         prompt.prompt_box(t)
     reading = engine.read(model, text)
+    if model.preset:
+        with sizes:
+            resizing.controls(t, state, model, reading)
     look = _where(t, state, model, reading, _compared(model, reading, was))
     st.html(para(t("frame.device", device=describe_device(model.device)), "device"))
     return text, reading, look
@@ -38,7 +42,7 @@ def _compared(model: Model, reading: Reading, was: str) -> Comparison | None:
     if not was and not edits:
         return None
     before = engine.read(model, was).ids if was else reading.ids
-    return engine.compared(model.key, model.preset or "", reading.ids, before, edits)
+    return engine.compared(model.key, model.variant, reading.ids, before, edits)
 
 
 def _brand(t: Text) -> None:
@@ -67,7 +71,7 @@ def _choose_model(t: Text, state: State) -> Model:
         persist_state="session",
         format_func=lambda key: t(f"models.{key}.title"),
     )
-    presets, preset = entries[key].presets, ""
+    presets, variant = entries[key].presets, ""
     if presets:
         preset = state.choice("preset", presets, "block" if "block" in presets else presets[0])
         st.selectbox(
@@ -77,8 +81,9 @@ def _choose_model(t: Text, state: State) -> Model:
             persist_state="session",
             format_func=lambda name: t(f"presets.{name}"),
         )
+        variant = "~".join(filter(None, (preset, resizing.chosen(state, preset))))
     st.html(para(t(f"models.{key}.says"), "aside"))
-    return engine.load(key, preset)
+    return engine.load(key, variant)
 
 
 def _where(
@@ -110,5 +115,5 @@ def _where(
 
 def _shown(model: Model, reading: Reading, compared: Comparison | None, side: str) -> PromptTrace:
     if compared is None:
-        return engine.trace(model.key, model.preset or "", reading.ids)
+        return engine.trace(model.key, model.variant, reading.ids)
     return compared.before if side == "before" else compared.after

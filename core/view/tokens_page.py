@@ -39,7 +39,7 @@ def words(view: View) -> None:
     ids = list(view.reading.ids)
     says = para(t("tokens.text.says_words"), "says")
     _step(1, t("tokens.text.title"), says + pictures.seen_text(t, view.prompt, len(ids)))
-    says = para(t("tokens.words.says"), "says")
+    says = para(t("tokens.words.says", n=view.model.config.n_vocab), "says")
     _step(2, t("tokens.words.title"), says + pictures.word_list(t, tokenizer, ids))
     result = pictures.token_list(t, tokenizer, ids, 0)
     _step(3, t("tokens.ids.title"), para(t("tokens.ids.says_words"), "says") + result)

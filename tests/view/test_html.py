@@ -73,3 +73,10 @@ def test_one_of_several_picks_is_marked():
     assert "&lt;a&gt;" in drawn and "&lt;b&gt;" in drawn
     assert drawn.count("<a ") == 2 and drawn.count('aria-current="true"') == 1
     assert '<a class="pick here" aria-current="true" href="?x=2">c</a>' in drawn
+
+
+def test_what_is_no_number_is_said_to_be_none():
+    """An edit can take the root of a negative variance, or divide nothing by nothing."""
+    nan, inf = math.nan, math.inf
+    assert (html.number(nan), html.tiny(nan), html.percent(nan)) == ("NaN", "NaN", "NaN")
+    assert (html.tiny(inf), html.tiny(-inf), html.tiny(0.0)) == ("∞", "−∞", "0")
