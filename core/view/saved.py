@@ -9,6 +9,8 @@ import streamlit as st
 
 from core.changes import decode, encode
 from core.changes.file import LARGEST, TRAIL, BadFile, Saved, read, write
+from core.models.config import ConfigError
+from core.models.worked_example import other_sizes
 from core.view import changes, engine
 from core.view.component import component
 from core.view.look import Look
@@ -66,8 +68,18 @@ def open_file(text: str, page: str) -> None:
         tell("file.bad.model", model=found.model)
     elif found.preset not in (entry.presets or ("",)):
         tell("file.bad.preset", preset=found.preset)
+    elif not _can_be(found):
+        tell("file.bad.size")
     else:
         _show(found, page)
+
+
+def _can_be(found: Saved) -> bool:
+    """Whether the model can have the sizes that the file asks for."""
+    try:
+        return not found.size or bool(found.preset and other_sizes(found.preset, found.size))
+    except ConfigError:
+        return False
 
 
 def _show(found: Saved, page: str) -> None:

@@ -117,7 +117,12 @@ def test_a_file_that_cannot_be_read_is_said_once_and_changes_nothing(text, said_
 
 @pytest.mark.parametrize(
     ("field", "value", "words"),
-    [("model", "gpt-9", "“gpt-9”, which is not here"), ("preset", "part-9", "variant “part-9”")],
+    [
+        ("model", "gpt-9", "“gpt-9”, which is not here"),
+        ("preset", "part-9", "variant “part-9”"),
+        ("size", "d_model-99", "a size that this model cannot have"),
+        ("size", "nonsense", "a size that this model cannot have"),
+    ],
 )
 def test_a_file_about_what_is_not_here_is_said(field, value, words):
     made = json.loads(file_of(open_page("tokens", **HERE, edits=EDITS)))
@@ -144,4 +149,16 @@ def test_a_link_that_brings_changes_of_its_own_is_one_step_too():
     click(at, edits=EDITS, prompt="나는 물을 마셨다")
     assert at.session_state["edits"] == EDITS
     click(at, do="undo")
+    assert view(at) == before
+
+
+def test_another_size_is_saved_and_has_changes_of_its_own():
+    made = open_page("tokens", **HERE, size="d_model-4", edits="v1~~embed.W_E~0-3~2.0")
+    at = open_page("tokens", **HERE, edits="v1~~mask~off")
+    before = view(at)
+    call(at, saved.open_file, file_of(made), "tokens")
+    assert at.session_state["size"] == "d_model-4"
+    assert at.session_state["edits"] == "v1~~embed.W_E~0-3~2.0"
+    click(at, do="undo")
+    assert at.session_state["size"] == ""
     assert view(at) == before
