@@ -14,6 +14,7 @@ PAGES = [
     st.Page("pages/mlp.py", title="MLP"),
     st.Page("pages/logits.py", title="Logits"),
     st.Page("pages/stream.py", title="Residual stream"),
+    st.Page("pages/experiments.py", title="Experiments"),
 ]
 
 st.navigation(PAGES, position="hidden").run()

@@ -9,21 +9,26 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.models.model import Model
-from core.view import engine
+from core.view import changes, engine, experiments, predict
 from core.view.component import asset
 from core.view.engine import Reading
 from core.view.html import div, esc, para, shown, tag
 from core.view.look import Look
+from core.view.ripple_bar import ripple_bar
+from core.view.ripple_stops import shifts
 from core.view.sidebar import sidebar
-from core.view.state import CLICK, Notice, State
+from core.view.state import CLICK, GO, Notice, State
 from core.view.strip import FILES, strip
 from core.view.texts import LANGUAGES, Text, gloss, speaker
 
-GO, ARRIVAL = "_go", "_arrival"
+ARRIVAL = "_arrival"
 SCRIPT = "page_script"
 LONGEST_LIST = 8
 # Style sheets in assets/css, in the order in which later ones may refine earlier ones.
-SHEETS = ("frame", "overview", "tokens", "lesson", "embedding", "mlp", "logits", "stream", "size")
+SHEETS = (
+    *("frame", "ripple", "overview", "tokens", "lesson", "embedding"),
+    *("mlp", "logits", "stream", "changes", "experiments", "size"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class View:
     def identity(self) -> tuple:
         """Everything that a picture of this view can depend on, in few and exact values."""
         model, look = self.model, self.look
-        where = (look.layer, look.head, look.token)
+        where = (look.layer, look.head, look.token, look.hidden is not None)
         state = tuple(sorted(self.state.query().items()))
         language = st.session_state["lang"]
         return (language, model.key, model.variant, self.reading.ids, where, state)
@@ -55,21 +60,34 @@ class View:
 @contextmanager
 def page(name: str) -> Iterator[View]:
     """Draw the frame of a page; within it the page draws what it shows."""
+    changes.before_run()
     _follow_link()
     state = State()
     t = speaker(state.choice("lang", list(LANGUAGES), _language_of_browser()))
     st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
     st.html(f"<style>{''.join(asset(f'css/{sheet}.css') for sheet in SHEETS)}</style>")
+    experiments.begin(state)
     with st.sidebar:
         prompt, reading, look = sidebar(t, state, name)
-    st.html(strip(t, state, name))
+    st.html(strip(t, state, name, shifts(look.compared) if look.compared else None))
+    with st.container(key="about_change"):
+        _draw(experiments.banner(look, experiments.running(look)))
+        predict.panel(look)
+        _draw(ripple_bar(look))
     view = View(name, t, state, prompt, reading, look)
     top = st.container(key="notices")
     yield view
+    _draw(experiments.row(look, name))
     with top:
         _say(view, state.publish())
+    changes.after_run(state, name)
     _mount_script(name, st.session_state["lang"])
     engine.settle(name)
+
+
+def _draw(body: str) -> None:
+    if body:
+        st.html(body)
 
 
 def _say(view: View, about_link: list[Notice]) -> None:
@@ -130,7 +148,7 @@ def _remember_click() -> None:
     go = st.session_state[SCRIPT].get("go") or {}
     if go.get("set"):
         st.session_state[CLICK] = str(go["set"])
-    elif go.get("page"):
+    if go.get("page"):
         st.session_state[GO] = {key: str(go.get(key) or "") for key in ("page", "anchor")}
 
 

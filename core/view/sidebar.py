@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from core.models.device import describe_device
 from core.models.model import Model, PromptTrace
-from core.view import changes, engine, prompt, resizing
+from core.view import change_list, changes, engine, predict, prompt, resizing, saved
 from core.view.compare import SIDES, Comparison
 from core.view.engine import Reading
 from core.view.html import chip, esc, para, tag
@@ -31,7 +33,13 @@ def sidebar(t: Text, state: State, page: str) -> tuple[str, Reading, Look]:
     if model.preset:
         with sizes:
             resizing.controls(t, state, model, reading)
+    above = st.container()
     look = _where(t, state, model, reading, _compared(model, reading, was))
+    with above:
+        change_list.draw(replace(look, compared=look.compared or look.hidden), text, was)
+        saved.controls(look, page, text, was)
+        if predict.offered(model.key):
+            st.html(predict.switch(t, state))
     st.html(para(t("frame.device", device=describe_device(model.device)), "device"))
     return text, reading, look
 
@@ -91,7 +99,10 @@ def _where(
 ) -> Look:
     """Where we look: block, head and token, with sliders for those of which there are several."""
     side = state.choice("side", SIDES, SIDES[0]) if compared else SIDES[0]
-    trace = _shown(model, reading, compared, side)
+    hidden = compared if predict.hides(state, compared) else None
+    if hidden is not None:
+        compared, side = None, "before"
+    trace = hidden.before if hidden else _shown(model, reading, compared, side)
     n, config = len(trace), trace.model.config
     if st.session_state.get("token") == st.session_state.get(TOKENS_BEFORE, 0) - 1:
         state.put("token", n - 1)  # whoever looks at the last token goes on looking at the last
@@ -110,7 +121,7 @@ def _where(
     token, token_id = trace.tokens[picked["token"]], trace.ids[picked["token"]]
     st.html(chip(token, picked["token"], token_id, title=gloss(t, token) or None))
     where = picked["layer"], picked.get("head", 0), picked["token"]
-    return Look(t, trace, state, *where, compared, side)
+    return Look(t, trace, state, *where, compared, side, hidden)
 
 
 def _shown(model: Model, reading: Reading, compared: Comparison | None, side: str) -> PromptTrace:

@@ -64,9 +64,10 @@ def strip(t: Text, state: State, page: str, shifts: Mapping[str, Shift] | None =
     query = state.address()
     home = _link(query, t("strip.overview"), OVERVIEW, "", page == OVERVIEW, "home")
     stops = [_stop(t, query, stop, page, shifts) for stop in STOPS]
-    beside = _link(query, t("strip.experiments"), EXPERIMENTS, "", page == EXPERIMENTS, "home")
+    try_it = _link(query, t("strip.experiments"), EXPERIMENTS, "", page == EXPERIMENTS, "try-it")
     cls = "strip" if shifts is None else "strip rippled"
-    return tag("nav", home, tag("ol", *stops), beside, cls=cls, aria_label=t("strip.label"))
+    off_way, way = div("off-way", home, try_it), tag("ol", *stops)
+    return tag("nav", off_way, way, cls=cls, aria_label=t("strip.label"))
 
 
 def page_link(state: State, label: str, page: str) -> str:
