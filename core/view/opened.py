@@ -114,11 +114,12 @@ def content(t: Text, trace: PromptTrace, link: str, everything: bool = False) ->
         return {"link": link, "words": words, "notice": t("opened.notice")}
     if not trail:
         return {"link": "", "words": words}
-    ref = trail[-1]
+    ref, by_hand = trail[-1], False
     if None in ref.index:
         found = row_sum(trace, ref, MOST if everything else LARGEST)
     else:
         explained = trace.explain(ref.name, ref.index)
+        by_hand = explained.edited
         found = written_out(trace, explained, MOST if everything else LARGEST)
     hidden = _hidden(trace, ref)
     name = elements.called(t, trace, ref, hidden)
@@ -129,7 +130,7 @@ def content(t: Text, trace: PromptTrace, link: str, everything: bool = False) ->
         "name": name.name,
         "place": name.place,
         "masked": t("opened.masked") if hidden else "",
-        "says": name.says,
+        "says": t("opened.change.by_hand") if by_hand else name.says,
         "where": where(t, trace, ref),
         "passed": _passed(t, trace, trail),
         "everything": everything,

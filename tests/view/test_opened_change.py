@@ -43,6 +43,7 @@ def test_a_number_can_be_set_and_restored():
     call(at, opened_change.put, trace_of(at), ref, 0.8)
     assert changes(at) == [Put("blocks.0.attn.W_Q", (1, 0, 1), 0.8)]
     assert panel(at)["value"] == 0.8
+    assert components(at, "opened")[-1]["says"].startswith("Set by hand")
     text, do = panel(at)["restore"]
     assert text == "Restore 0"
     call(at, opened_change.do, do)
