@@ -13,7 +13,9 @@ PAGES = [
     st.Page("pages/norm.py", title="LayerNorm and residual"),
     st.Page("pages/mlp.py", title="MLP"),
     st.Page("pages/logits.py", title="Logits"),
+    st.Page("pages/sampling.py", title="Sampling"),
     st.Page("pages/stream.py", title="Residual stream"),
+    st.Page("pages/sizes.py", title="Sizes"),
     st.Page("pages/experiments.py", title="Experiments"),
 ]
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.view import frame, matrix
+from core.view import frame, interventions, matrix
 from core.view import heads_pictures as pictures
 from core.view.lesson import Lesson
 
@@ -17,16 +17,18 @@ with frame.page("heads") as view:
         lesson.blocks()
         st.html(pictures.weighted_sum(look))
         lesson.say("product.says")
-        lesson.matrices("product", pictures.product(look), follow=True)
+        lesson.matrices("product", pictures.product(look), follow=True, numbers=True)
         lesson.part("concat", **words)
+        lesson.switches("heads")
         if look.n_heads > 1:
             matrix.heads(look, pictures.step(look, "weights"))
         else:
             lesson.elsewhere("single", preset="part-3")
         st.html(pictures.side_by_side(look))
+        lesson.without(*interventions.of_heads(look))
         lesson.part("wo", anchor="stop-wo", **words)
         st.html(pictures.mixed(look))
-        lesson.matrices("mixing", pictures.mixing(look), follow=True)
+        lesson.matrices("mixing", pictures.mixing(look), follow=True, numbers=True)
         lesson.formula(steps)
         lesson.part("shape", **words)
         st.html(pictures.shapes(look))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.analysis import mlp
 from core.models.gpt import CURVES
-from core.view import frame, mlp_curve, mlp_experiments
+from core.view import frame, interventions, mlp_curve, mlp_experiments, mlp_one_matrix, mlp_zoom
 from core.view import mlp_pictures as pictures
 from core.view.html import number, shown, tiny
 from core.view.lesson import Lesson
@@ -19,17 +19,18 @@ def steps(lesson, view, look):
         lesson.say("raw.says")
     st.html(pictures.glass(look))
     lesson.pictures("glass", pictures.steps(look))
+    lesson.without(*interventions.of_mlp(look))
     lesson.formula(pictures.steps(look)[1:])
 
 
 def curve(lesson, view, look):
     token, activation = shown(look.trace.tokens[look.token]), view.model.config.activation
     lesson.part("curve", curve=CURVES[activation])
-    values = pictures.values_before_curve(look)
-    many = len(values) > mlp_curve.FEW
-    figure = mlp_curve.figure(view.t, activation, values, look.token, token)
+    lesson.switches("activation")
+    many = view.model.config.d_mlp > mlp_curve.FEW
     st.html(mlp_curve.legend(view.t, activation, look.token, token, many))
-    st.plotly_chart(figure, key="mlp.curve", config={"displayModeBar": False})
+    mlp_curve.draw(look, "mlp.curve")
+    lesson.pictures("curve", [mlp_curve.after(look)])
     count = mlp_curve.silenced(look)
     if count["negative"]:
         lesson.say("curve.dead", n=count["negative"], total=count["total"], token=token)
@@ -39,6 +40,11 @@ def curve(lesson, view, look):
         st.html(mlp_curve.table(look))
     gap = mlp_curve.tanh_gap()
     lesson.say("curve.gap", z=number(gap.z), size=number(gap.size, 5))
+    zoom = st.expander(lesson.text("zoom.asks"), key="mlp.zoom", on_change="rerun")
+    if zoom.open:
+        with zoom:
+            lesson.say("zoom.says")
+            mlp_zoom.draw(view.t)
 
 
 def one_matrix(lesson, view, look):
@@ -47,7 +53,11 @@ def one_matrix(lesson, view, look):
         lesson.say("one.gated")
         return
     found = mlp.without_curve(look.trace, look.layer, look.token)
-    st.html(mlp_experiments.one_matrix(look, found))
+    at = mlp_one_matrix.chosen(look, found)
+    lesson.matrices("one", [mlp_one_matrix.cut(look, found)], chosen=at)
+    st.html(mlp_one_matrix.entry(look, at))
+    lesson.pictures("entry", [f"blocks.{look.layer}.mlp.{name}" for name in ("W_1", "W_2")])
+    st.html(mlp_one_matrix.ways(look, found))
     sizes = {"difference": tiny(found.difference), "curve": number(found.curve)}
     lesson.say("one.same" if found.difference else "one.same_exactly", **sizes)
 

@@ -13,6 +13,7 @@ with frame.page("norm") as view:
     parts = norm_residual.additions(look)
     lesson.part("add", anchor="stop-residual", token=token)
     lesson.blocks()
+    lesson.switches("residual")
     for part in parts:
         st.html(norm_residual.added(look, part))
     if parts:
@@ -38,6 +39,7 @@ with frame.page("norm") as view:
         lesson.elsewhere("no_norm", preset="part-4")
     lesson.part("placement")
     st.html(norm_placement.diagram(look))
+    lesson.switches("norm")
     if norm_placement.has_both(look):
         lesson.say("placement.effect", token=token)
         st.html(norm_placement.placements(look))

@@ -6,6 +6,7 @@ from core.view.lesson import Lesson
 with frame.page("position") as view:
     lesson = Lesson(view)
     position_page.add(lesson)
+    lesson.switches("position")
     position_page.order(lesson)
     position_page.kinds(lesson)
     lesson.why("which")

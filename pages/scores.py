@@ -13,6 +13,7 @@ with frame.page("scores") as view:
     else:
         lesson.part("four")
         lesson.blocks()
+        lesson.switches("scaled", "mask")
         cuts = pictures.chosen(look, pictures.four(look))
         lesson.matrices("four", cuts, follow=True)
         if look.n_heads > 1:

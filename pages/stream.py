@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.analysis.residual import NotDefined, journey
-from core.view import frame, logits_pictures, stream_pushes
+from core.view import frame, interventions, logits_pictures, stream_pushes
 from core.view import stream_pictures as pictures
 from core.view.html import number, para, shown, tiny
 from core.view.lesson import Lesson
@@ -16,6 +16,7 @@ def belt(lesson, view, look, stages):
         lesson.elsewhere("replaced", preset="block")
     st.html(pictures.belt(look, stages))
     lesson.pictures("belt", pictures.steps(stages))
+    lesson.without(*interventions.of_block(look))
     lesson.say("numbers.says", token=token, block=str(look.layer))
     if (wide := view.model.config.d_model) > pictures.NUMBERS:
         lesson.say("numbers.some", n=pictures.NUMBERS, wide=wide, token=token)

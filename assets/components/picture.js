@@ -22,7 +22,7 @@ class Picture {
     this.place.setAttribute("aria-live", "polite");
     this.frame.tabIndex = 0;
     this.frame.setAttribute("role", "application");
-    this.corner = [0, 0];
+    this.asked = { corner: [0, 0] };
     this.listen();
   }
 
@@ -39,8 +39,16 @@ class Picture {
     if (this.image.src !== data.picture) this.image.src = data.picture;
     const [rows, columns] = data.size;
     this.frame.style.setProperty("--ratio", clamp(columns / rows, 0.5, 8));
-    if (fresh) this.corner = [0, 0];
-    this.move(this.corner);
+    if (fresh) this.asked = { corner: [0, 0] };
+    this.move(this.wanted());
+  }
+
+  // Where the window was put; where something else is to be seen since then, moved to show it.
+  // core/view/matrix.py finds the same.
+  wanted() {
+    const { data: { seen, window }, asked } = this;
+    if (String(seen) === String(asked.seen)) return asked.corner;
+    return asked.corner.map((place, i) => seen[i] === null ? place : clamp(place, seen[i] - window[i] + 1, seen[i]));
   }
 
   move(corner) {
@@ -61,7 +69,8 @@ class Picture {
   }
 
   settle() {
-    this.set("corner", this.corner);
+    this.asked = { corner: this.corner, seen: this.data.seen };
+    this.set("corner", this.asked);
   }
 
   listen() {

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.residual import NotDefined, unembed
+from core.graph.explain import Explanation, Operand, products
 from core.models.config import Config
 from core.models.gpt import graph_of
 from core.models.model import PromptTrace
@@ -30,25 +31,41 @@ class Neuron:
     suppresses: tuple[tuple[str, float], ...]
 
 
-def strongest_neurons(trace: PromptTrace, block: int, pos: int, k: int = 5) -> list[Neuron]:
-    """The `k` neurons that wrote most to the stream at `pos`, the strongest first."""
-    name = f"blocks.{block}.mlp"
-    inner = trace[f"{name}.product" if trace.model.config.gated else f"{name}.act"][pos]
+def busiest(trace: PromptTrace, block: int, pos: int, k: int) -> list[int]:
+    """The indices of the `k` neurons that wrote most to the stream at `pos`, strongest first."""
     with torch.inference_mode():
-        rows = trace.weights[f"{name}.W_2"] * inner.unsqueeze(-1)
-        written = rows.norm(dim=-1)
-        chosen = written.topk(min(k, len(written))).indices
-        effects = unembed(trace, rows[chosen])
+        written = _written(trace, block, pos).norm(dim=-1)
+    return written.topk(min(k, len(written))).indices.tolist()
+
+
+def strongest_neurons(trace: PromptTrace, block: int, pos: int, k: int = 5) -> list[Neuron]:
+    """The neurons of `busiest` with what each of them does."""
+    chosen = busiest(trace, block, pos, k)
+    inner = _inner(trace, block, pos)
+    with torch.inference_mode():
+        rows = _written(trace, block, pos)[chosen]
+        written, effects = rows.norm(dim=-1), unembed(trace, rows)
     return [
         Neuron(
             index,
             inner[index].item(),
-            written[index].item(),
+            length.item(),
             _extreme(trace, effect, largest=True),
             _extreme(trace, effect, largest=False),
         )
-        for index, effect in zip(chosen.tolist(), effects, strict=True)
+        for index, length, effect in zip(chosen, written, effects, strict=True)
     ]
+
+
+def _inner(trace: PromptTrace, block: int, pos: int) -> Tensor:
+    """What W_2 reads of a token: a number per neuron."""
+    last = "product" if trace.model.config.gated else "act"
+    return trace[f"blocks.{block}.mlp.{last}"][pos]
+
+
+def _written(trace: PromptTrace, block: int, pos: int) -> Tensor:
+    """What each neuron adds to the stream at `pos`: [d_mlp, d_model]."""
+    return trace.weights[f"blocks.{block}.mlp.W_2"] * _inner(trace, block, pos).unsqueeze(-1)
 
 
 def _extreme(
@@ -99,6 +116,19 @@ def without_curve(trace: PromptTrace, block: int, pos: int) -> OneMatrix:
         difference = (one_by_one - at_once).abs().max().item()
         curve = (real - at_once).abs().max().item()
     return OneMatrix(matrix, bias, one_by_one, at_once, real, difference, curve)
+
+
+def one_entry(trace: PromptTrace, block: int, row: int, column: int) -> Explanation:
+    """One number of W_1·W_2: a product for each neuron. Raises NotDefined for a gated MLP."""
+    if trace.model.config.gated:
+        raise NotDefined("a gate multiplies two products, which is no matrix even without a curve")
+    names = (f"blocks.{block}.mlp.W_1", f"blocks.{block}.mlp.W_2")
+    W_1, W_2 = (trace.weights[name] for name in names)
+    with torch.inference_mode():
+        value = (W_1 @ W_2)[row, column].item()
+    left, right = (Operand(name, trace.weights[name]) for name in names)
+    terms = products(left.line(row, slice(None)), right.line(slice(None), column))
+    return Explanation("W_1·W_2", (row, column), value, terms)
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def of_block(look: Look) -> list[Intervention]:
 
 def now() -> Changes:
     """The changes of the model that is shown."""
-    return decode(st.session_state[changes.EDITS])
+    return decode(st.session_state.get(changes.EDITS, ""))
 
 
 def links(look: Look, ones: Sequence[Intervention]) -> str:

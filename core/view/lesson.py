@@ -12,11 +12,12 @@ from itertools import count
 import streamlit as st
 
 from core.graph.op import Input
-from core.view import engine, matrix, opened
+from core.view import engine, interventions, matrix, opened, switch_row
 from core.view.cut import Cut
 from core.view.elements import axes, within
 from core.view.frame import View
 from core.view.html import div, esc, numbered, para, tag
+from core.view.interventions import Intervention
 from core.view.sketch import block_links
 
 
@@ -56,17 +57,30 @@ class Lesson:
         if links := block_links(self.view.look):
             st.html(links)
 
-    def matrices(self, key: str, cuts: Sequence[Cut], **options: object) -> None:
+    def switches(self, *settings: str) -> None:
+        """The switches of what is drawn here, where this model can be another one."""
+        if rows := switch_row.rows(self.view.look, *settings):
+            st.html(rows)
+
+    def without(self, *parts: Intervention) -> None:
+        """What of the picture here can be switched off."""
+        st.html(interventions.links(self.view.look, parts))
+
+    def matrices(
+        self, key: str, cuts: Sequence[Cut], *, numbers: bool = False, **options: object
+    ) -> None:
         """Matrices beside each other, and below them what is opened in them.
 
-        Where they have more cells than a browser draws at once, each is a picture of its own.
+        Where they have more cells than a browser draws at once, or one is a picture, each is drawn
+        by itself. numbers: see `matrix.draw`.
         """
         look, key = self.view.look, self._key(key)
-        if sum(cut.values.size for cut in cuts) <= matrix.CELLS:
+        cells = sum(cut.values.size for cut in cuts)
+        if cells <= matrix.CELLS and not any(matrix.is_large(cut, numbers) for cut in cuts):
             matrix.matrices(look, key, cuts, **options)
         else:
             for i, cut in enumerate(cuts):
-                matrix.draw(look, f"{key}_{i}", cut, **options)
+                matrix.draw(look, f"{key}_{i}", cut, numbers=numbers, **options)
         self._opened_here(key, {cut.name for cut in cuts})
 
     def _opened_here(self, key: str, names: set[str]) -> None:

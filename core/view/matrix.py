@@ -6,34 +6,37 @@
     matrix.matrices(look, "scores", cuts, follow=True)
     matrix.heads(look, "blocks.0.attn.weights")
 
-Small ones show a number in every cell, larger ones colours, and beyond a few thousand cells a
-picture with a window of numbers. A clicked cell is opened (see `opened`); a clicked row, column or
-head becomes where we look.
+Small ones show a number in every cell, larger ones colours; tall ones, and those of a few thousand
+cells, are a picture with a window of numbers. A clicked cell is opened (see `opened`); a clicked
+row, column or head becomes where we look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
 import streamlit as st
 
+from core.graph import Ref
 from core.models.model import PromptTrace
 from core.view import elements, journal, opened
-from core.view.board import board, called, image
+from core.view.board import board, called, image, is_written
 from core.view.compare import marked
 from core.view.component import component
 from core.view.cut import PICKS, Cut, cut
 from core.view.elements import BadLink
 from core.view.figures import WIDEST, degree
 from core.view.look import Look
+from core.view.marks import marks
 from core.view.state import CLICK
 
-__all__ = ["Cut", "cut", "draw", "heads", "matrices"]
+__all__ = ["Cut", "cut", "draw", "heads", "is_large", "matrices", "open_clicked"]
 
 CELLS = 4096  # beyond, a picture is drawn
+TALL = 20  # rows, of fewer columns, that fill a screen; beyond, a picture as well
 WINDOW = (10, 12)  # rows and columns of a picture that are shown in numbers
 BESIDE = 8  # columns where they are shown beside the picture
 IMAGES = 16  # pictures that are kept for a trace
@@ -49,12 +52,29 @@ def draw(
     legend: bool = True,
     hint: bool = True,
     follow: bool = False,
+    chosen: Mapping[str, int] | None = None,
+    numbers: bool = False,
 ) -> None:
-    """Draw one slice; a large one as a picture with a window of numbers."""
-    if cut.values.size > CELLS:
-        _picture(look, key, marked(cut, look.compared, look.side), legend)
+    """Draw one slice, a large one as a picture with a window of numbers.
+
+    numbers: whether one whose cells have no room for numbers is such a picture too, which takes
+    less time than many cells in colours. Other options: see `matrices`.
+    """
+    options = {"legend": legend, "hint": hint, "follow": follow, "chosen": chosen}
+    if is_large(cut, numbers):
+        _picture(look, key, marked(cut, look.compared, look.side), options)
     else:
-        matrices(look, key, [cut], legend=legend, hint=hint, follow=follow)
+        matrices(look, key, [cut], **options)
+
+
+def is_large(cut: Cut, numbers: bool = False) -> bool:
+    """Whether it is a picture: more than a browser draws at once, or taller than a screen.
+
+    numbers: see `draw`.
+    """
+    n_rows, n_columns = cut.values.shape
+    unwritten = numbers and not is_written(cut)
+    return unwritten or n_rows * n_columns > CELLS or n_rows > max(TALL, n_columns)
 
 
 def matrices(
@@ -65,15 +85,19 @@ def matrices(
     legend: bool = True,
     hint: bool = True,
     follow: bool = False,
+    chosen: Mapping[str, int] | None = None,
 ) -> None:
     """Draw small slices beside each other, with a legend for each scale that occurs.
 
     hint: whether it says that numbers can be opened. follow: whether the row of the token where
-    we look is marked in each.
+    we look is marked in each. chosen: of a matrix that is no step, the parameters of a link that
+    say which of its numbers is looked at, row and column; a click then changes these.
     """
     cuts = [marked(cut, look.compared, look.side) for cut in cuts]
     trail = opened.current(look)
-    parts = opened.operands(look.trace, trail[-1]) if trail else ()
+    if chosen:
+        trail = (Ref(cuts[0].name, tuple(chosen.values())),)
+    parts = opened.operands(look.trace, trail[-1]) if trail and not chosen else ()
     data = board(
         look,
         cuts,
@@ -86,7 +110,7 @@ def matrices(
     component("grid", "board")(
         key=key,
         data=data | {"of": journal.drawn(look.trace), "ack": journal.acknowledged()},
-        on_open_change=lambda: _opened(key, look.trace),
+        on_open_change=lambda: open_clicked(key, look.trace, chosen),
         on_pick_change=lambda: _picked(key),
         on_edits_change=lambda: journal.receive(st.session_state[key].get("edits")),
     )
@@ -102,6 +126,7 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
         "heads": [
             {
                 "picture": image(found),
+                "changed": marks(look, name, found.index).some(),
                 "text": t("matrix.head", i=str(i)),
                 "label": t("matrix.head_says", i=str(i), name=called(look, found)),
             }
@@ -111,18 +136,27 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
     component("heads", "heads")(key=key, data=data, on_pick_change=lambda: _picked(key))
 
 
-def _picture(look: Look, key: str, cut: Cut, legend: bool) -> None:
+def _picture(look: Look, key: str, cut: Cut, options: dict) -> None:
     """A large slice: the picture, and with it the numbers in the window that is chosen on it."""
     n_rows, n_columns = cut.values.shape
-    narrow = n_columns < n_rows
+    narrow = n_columns <= n_rows
     window = [min(WINDOW[0], n_rows), min(BESIDE if narrow else WINDOW[1], n_columns)]
-    corner = corner_of(st.session_state.get(key), cut.values.shape, window)
-    left, right = st.columns([1, 2]) if narrow else (st.container(), st.container())
+    seen = _seen(look, cut, options)
+    corner = corner_of(st.session_state.get(key), cut.values.shape, window, seen)
+    left, right = st.columns([1, 3]) if narrow else (st.container(), st.container())
     with left:
-        data = _picture_data(look, cut, window)
+        data = _picture_data(look, cut, window) | {"seen": seen}
         component("picture", "picture")(key=key, data=data, on_corner_change=lambda: None)
     with right:
-        matrices(look, f"{key}_window", [cut.window(corner, window)], legend=legend)
+        matrices(look, f"{key}_window", [cut.window(corner, window)], **options)
+
+
+def _seen(look: Look, cut: Cut, options: dict) -> list[int | None]:
+    """Row and column that the window shows until somebody moves it away; None for any."""
+    if options["chosen"]:
+        return list(options["chosen"].values())
+    follows = options["follow"] and cut.picks.get("row") == "token" and look.token in cut.rows.at
+    return [cut.rows.at.index(look.token) if follows else None, None]
 
 
 def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
@@ -155,22 +189,35 @@ def _image(trace: PromptTrace, cut: Cut) -> str:
     return known[key]
 
 
-def corner_of(state: Any, shape: Sequence[int], window: Sequence[int]) -> list[int]:
-    """The first row and column of the window that the picture's component asks for."""
-    asked = state.get("corner") if state else None
-    pair = isinstance(asked, list) and len(asked) == 2
-    if not pair or not all(isinstance(i, int) for i in asked):
-        asked = [0, 0]
+def corner_of(
+    state: Any, shape: Sequence[int], window: Sequence[int], seen: Sequence[int | None]
+) -> list[int]:
+    """The first row and column of the window that the picture's component asks for.
+
+    Where `seen` is not what it was when that was asked for, the window moves to show it. The
+    component, assets/components/picture.js, finds the same.
+    """
+    sent = state.get("corner") if state else None
+    asked = sent.get("corner") if isinstance(sent, Mapping) else None
+    if not (isinstance(asked, list) and len(asked) == 2 and all(isinstance(i, int) for i in asked)):
+        asked, sent = [0, 0], {}
+    if list(seen) != sent.get("seen"):
+        asked = [
+            i if here is None else max(min(i, here), here - size + 1)
+            for i, here, size in zip(asked, seen, window, strict=True)
+        ]
     return [max(0, min(i, n - w)) for i, n, w in zip(asked, shape, window, strict=True)]
 
 
-def _opened(key: str, trace: PromptTrace) -> None:
+def open_clicked(key: str, trace: PromptTrace, chosen: Mapping[str, int] | None = None) -> None:
     """A cell was clicked; nothing in what arrives is trusted. Remembers in which matrix."""
     try:
         trail = elements.decode(str(st.session_state[key].get("open") or ""))
     except BadLink:
         return
-    if trail:
+    if chosen and trail and len(trail[-1].index) == len(chosen):
+        st.session_state[CLICK] = urlencode(dict(zip(chosen, trail[-1].index, strict=True)))
+    elif trail and not chosen:
         opened.open_element(trace, trail[-1])
         st.session_state[opened.AT] = key
 

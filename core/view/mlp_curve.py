@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from functools import cache
 
 import numpy as np
-import plotly.graph_objects as go
 import torch
-from plotly.subplots import make_subplots
 
 from core.analysis import curves
+from core.graph import Ref
 from core.models.gpt import CURVES
+from core.view import elements, matrix
+from core.view.component import component
 from core.view.figures import MASKED, POSITIVE, SHARE, svg, token_colour
-from core.view.html import div, esc, image, number, tag
+from core.view.html import div, esc, image, number, shown, tag
 from core.view.look import Look
 from core.view.mlp_pictures import before_curve, values_before_curve
 from core.view.texts import Text
 
 FEW = 12  # numbers of a token that get a row each in a table
-REACH = 3.5
-HEIGHT = 560
-LINES = {  # colour, width, dash
-    "gelu_tanh": (SHARE, 4, "solid"),
-    "gelu": (POSITIVE, 2, "dot"),
-    "relu": (MASKED, 3, "dash"),
-    "silu": (SHARE, 4, "solid"),
+REACH, BEYOND = 3.5, 0.3  # the curve goes so far at least, and so far beyond the token's numbers
+FINE, PLACES = 0.02, 500  # between two places of a curve; coarser beyond so many places
+LINES = {  # colour, width, dashes
+    "gelu_tanh": (SHARE, 4, "none"),
+    "gelu": (POSITIVE, 2, "2 4"),
+    "relu": (MASKED, 3, "8 5"),
+    "silu": (SHARE, 4, "none"),
+    "none": (SHARE, 4, "none"),
 }
 
 
@@ -34,84 +36,79 @@ def kinds(activation: str) -> list[str]:
     return list(dict.fromkeys((activation, "gelu_tanh", "gelu", "relu")))
 
 
-def figure(t: Text, activation: str, values: Sequence[float], token: int, name: str) -> go.Figure:
-    """Value above, slope below; dots for this token's numbers on the model's own curve."""
-    own = np.asarray(values, np.float64)
-    low, high = min(-REACH, own.min() - 0.3), max(REACH, own.max() + 0.3)
-    titles = (t("mlp.curve.value"), t("mlp.curve.slope"))
-    drawn = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.11, subplot_titles=titles)
-    for kind in kinds(activation):
-        _line(drawn, t, kind, low, high)
-    at = curves.curve(activation, torch.tensor(own))
-    many = len(own) > FEW
-    dots = {"color": token_colour(token), "size": 13, "line": {"color": "white", "width": 1.5}}
-    if many:  # a tick each, so that one sees where they crowd
-        dots = {"symbol": "line-ns", "size": 12, "opacity": 0.45}
-        dots["line"] = {"color": token_colour(token), "width": 1.2}
-    for row, height in ((1, at.value), (2, at.slope)):
-        drawn.add_scatter(
-            x=own.astype(np.float32),
-            y=height.numpy().astype(np.float32),
-            mode="markers",
-            marker=dots,
-            name=esc(t("mlp.curve.dots", token=name)),
-            hovertemplate="z = %{x:.2f}<br>%{y:.3f}<extra></extra>",
-            row=row,
-            col=1,
-        )
-    return _laid_out(drawn, low, high, t)
-
-
-def _line(drawn: go.Figure, t: Text, kind: str, low: float, high: float) -> None:
-    found = curves.curve(kind, curves.places(low, high, 0.02))
-    colour, width, dash = LINES[kind]
-    for row, height in ((1, found.value), (2, found.slope)):
-        drawn.add_scatter(
-            x=found.z.numpy().astype(np.float32),
-            y=height.numpy().astype(np.float32),
-            mode="lines",
-            line={"color": colour, "width": width, "dash": dash},
-            name=t(f"mlp.curve.{kind}"),
-            hovertemplate="z = %{x:.2f}<br>%{y:.3f}",
-            row=row,
-            col=1,
-        )
-
-
-def _laid_out(drawn: go.Figure, low: float, high: float, t: Text) -> go.Figure:
-    drawn.update_layout(
-        height=HEIGHT,
-        margin={"l": 48, "r": 12, "t": 34, "b": 56},
-        showlegend=False,
-        hoverlabel={"font": {"size": 16}},
+def draw(look: Look, key: str) -> None:
+    """Value above, slope below; a click on one of the token's numbers opens it."""
+    component("curve", "curve")(
+        key=key, data=content(look), on_open_change=lambda: matrix.open_clicked(key, look.trace)
     )
-    drawn.update_annotations(font_size=17, x=0, xanchor="left")
-    drawn.update_xaxes(range=[low, high], tickfont_size=16, zeroline=True, fixedrange=True)
-    drawn.update_yaxes(tickfont_size=16, zeroline=True, fixedrange=True)
-    drawn.update_xaxes(title={"text": t("mlp.curve.z"), "font": {"size": 16}}, row=2, col=1)
-    flat = flat_at()
-    drawn.add_scatter(
-        x=[flat],
-        y=[0.0],
-        mode="markers+text",
-        marker={"symbol": "diamond-open", "size": 13, "color": SHARE, "line": {"width": 3}},
-        text=[t("mlp.curve.flat", z=number(flat))],
-        textposition="top left",
-        textfont={"size": 16},
-        hoverinfo="skip",
-        row=2,
-        col=1,
-    )
-    return drawn
+
+
+def after(look: Look) -> str:
+    """The step that comes out of the curve."""
+    return f"blocks.{look.layer}.mlp.act"
+
+
+def content(look: Look) -> dict:
+    """What the component draws: curves, the token's numbers on the model's own, and texts."""
+    t, activation = look.t, look.trace.model.config.activation
+    own = np.asarray(values_before_curve(look), np.float64)
+    z = _places(min(-REACH, own.min() - BEYOND), max(REACH, own.max() + BEYOND))
+    return {
+        "z": _sent(z),
+        "range": [z[0].item(), z[-1].item()],
+        "curves": [_curve(t, kind, z) for kind in kinds(activation)],
+        "points": _points(look, activation, torch.tensor(own)),
+        "flat": {"z": flat_at(), "text": t("mlp.curve.flat", z=number(flat_at()))},
+        "words": _words(look, len(own), CURVES[activation]),
+    }
+
+
+def _places(low: float, high: float) -> torch.Tensor:
+    """Even places with 0, where ReLU has its corner, among them."""
+    step = FINE * math.ceil((high - low) / (FINE * PLACES))
+    return torch.arange(math.floor(low / step), math.ceil(high / step) + 1).double() * step
+
+
+def _sent(values: torch.Tensor) -> list[float]:
+    return values.numpy().round(6).tolist()
+
+
+def _curve(t: Text, kind: str, z: torch.Tensor) -> dict:
+    found, (colour, width, dash) = curves.curve(kind, z), LINES[kind]
+    look = {"name": t(f"mlp.curve.{kind}"), "colour": colour, "width": width, "dash": dash}
+    return look | {"value": _sent(found.value), "slope": _sent(found.slope)}
+
+
+def _points(look: Look, activation: str, own: torch.Tensor) -> dict:
+    """The token's numbers on the curve. name: of a number as a link has it, but for its index."""
+    found = curves.curve(activation, own)
+    places = {"z": own, "value": found.value, "slope": found.slope}
+    return {key: _sent(values) for key, values in places.items()} | {
+        "colour": token_colour(look.token),
+        "many": len(own) > FEW,
+        "name": elements.encode((Ref(after(look), (look.token,)),)),
+    }
+
+
+def _words(look: Look, n: int, curve: str) -> dict[str, str]:
+    """Texts; in braces what the browser fills in."""
+    token = shown(look.trace.tokens[look.token])
+    words = {key: look.t(f"mlp.curve.{key}") for key in ("value", "slope", "z")}
+    kept = {key: f"{{{key}}}" for key in ("i", "z", "name", "value", "slope")}
+    return words | {
+        "label": look.t("mlp.curve.label", curve=curve, token=token, n=n),
+        "hint": look.t("mlp.curve.hint", token=token),
+        "point": look.t("mlp.curve.point", **kept),
+        "each": look.t("mlp.curve.each", **kept),
+    }
 
 
 def legend(t: Text, activation: str, token: int, name: str, many: bool) -> str:
     """What the lines and dots are, for a page of any width."""
-    dashes = {"solid": "none", "dot": "2 4", "dash": "8 5"}
     items = []
     for kind in kinds(activation):
         colour, width, dash = LINES[kind]
-        style = f'stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dashes[dash]}"'
+        style = f'stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dash}"'
         line = f'<line x1="0" y1="8" x2="40" y2="8" {style}/>'
         items.append((line, t(f"mlp.curve.{kind}")))
     colour = token_colour(token)

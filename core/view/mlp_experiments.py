@@ -1,29 +1,28 @@
-"""Small experiments with the MLP: each token alone, the neurons as a memory, no curve at all."""
+"""Small experiments with the MLP: each token alone, the neurons as a memory."""
 
 from __future__ import annotations
 
 import numpy as np
-from torch import Tensor
 
 from core.analysis import mlp
 from core.graph import Ref
-from core.view import elements, vector
-from core.view.cut import Cut, cut, limit_of
-from core.view.figures import cell_colour, nice_limit, signed_picture
+from core.view import elements, interventions, scale, vector
+from core.view.cut import Cut, cut
+from core.view.figures import cell_colour
 from core.view.html import (
     bar,
+    cell,
     chip,
     div,
     esc,
-    image,
+    ink,
     number,
     para,
     shown,
-    signed_legend,
-    small_matrix,
     tag,
 )
 from core.view.look import Look
+from core.view.marks import was
 from core.view.mlp_pictures import steps
 
 BUSIEST = 12  # neurons that are shown of a wide MLP
@@ -38,8 +37,7 @@ def cuts(look: Look) -> list[Cut]:
     told = {name: look.t(f"mlp.matrix.{elements.role(name)}") for name in names[1:]}
     told[names[0]] = look.t("mlp.matrix.reads")
     if trace.model.config.d_mlp > BUSIEST:
-        found = mlp.strongest_neurons(trace, look.layer, look.token, BUSIEST)
-        busiest = sorted(neuron.index for neuron in found)
+        busiest = sorted(mlp.busiest(trace, look.layer, look.token, BUSIEST))
         return [cut(trace, name, (None, busiest), title=told[name]) for name in names[1:-1]]
     drawn = [cut(trace, names[0], title=told[names[0]])]
     for name in names[1:]:
@@ -79,7 +77,7 @@ def alone(look: Look, other: int) -> str:
     """What the MLP adds to both tokens, before and after one of them is blanked, in words too."""
     found = mlp.alone(look.trace, look.layer, look.token, other)
     out = f"blocks.{look.layer}.mlp.out"
-    limit = limit_of(look.trace, out)
+    limit = scale.end(look.trace, out)
     before, after = look.values(out), found.edited[out].cpu().numpy()
     t = look.t
     head = [tag("th", scope="col")]
@@ -97,7 +95,8 @@ def alone(look: Look, other: int) -> str:
         name = tag("th", chip(look.trace.tokens[row], row, row), scope="row")
         exact = t("mlp.alone.exactly") if change == 0 else number(change, 3)
         rows.append(tag("tr", name, *vectors, tag("td", tag("b", esc(exact)))))
-    return tag("table", tag("tr", *head), *rows, cls="plain twice") + _outcome(look, other, found)
+    table = tag("table", tag("tr", *head), *rows, cls="plain twice")
+    return table + scale.legend(t, ("", limit)) + _outcome(look, other, found)
 
 
 def _outcome(look: Look, other: int, found: mlp.Alone) -> str:
@@ -116,9 +115,9 @@ def memory(look: Look) -> str:
     found = mlp.strongest_neurons(look.trace, look.layer, look.token, NEURONS)
     step = steps(look)[-2]
     fired = look.values(step)
-    limit, longest = limit_of(look.trace, step), found[0].written or 1.0
+    limit, longest = scale.end(look.trace, step), found[0].written or 1.0
     rows = [_neuron(look, neuron, step, fired[:, neuron.index], limit, longest) for neuron in found]
-    return tag("ol", *rows, cls="neurons")
+    return tag("ol", *rows, cls="neurons") + scale.legend(look.t, ("", limit))
 
 
 def _neuron(
@@ -127,7 +126,8 @@ def _neuron(
     t = look.t
     ref = Ref(step, (look.token, neuron.index))
     value = number(neuron.activation)
-    opened = tag("a", esc(value), cls="opens", **vector.opens(look, ref, value, "memory"))
+    link = vector.opens(look, ref, value, "memory")
+    opened = cell("a", esc(value), was(look, ref), cls="opens", **link)
     title = tag("b", esc(t("mlp.memory.neuron", i=str(neuron.index))))
     length = tag("span", esc(number(neuron.written)), cls="value")
     facts = [
@@ -139,10 +139,11 @@ def _neuron(
             length,
         ),
     ]
+    off = interventions.link(look, interventions.neuron(look.trace, look.layer, neuron.index))
     listens = div("fact under", tag("span", esc(t("mlp.memory.when"))), _fired(look, fired, limit))
     return tag(
         "li",
-        div("neuron-head", title, *facts),
+        div("neuron-head", title, *facts, off),
         listens,
         _tokens(look, "promotes", neuron.promotes),
         _tokens(look, "suppresses", neuron.suppresses),
@@ -158,7 +159,8 @@ def _fired(look: Look, fired: np.ndarray, limit: float) -> str:
             continue
         value = float(fired[row])
         style = f"background:{cell_colour(value, limit)}"
-        cls = "fired-at here" if row == look.token else "fired-at"
+        here = "here" if row == look.token else None
+        cls = " ".join(filter(None, ("fired-at", here, ink(value, limit))))
         seen = tag("span", esc(shown(look.trace.tokens[row], 10)))
         cells.append(tag("span", seen, tag("small", number(value)), style=style, cls=cls))
     return div("whens", *cells)
@@ -177,26 +179,3 @@ def _tokens(look: Look, key: str, tokens: tuple[tuple[str, float], ...]) -> str:
         for text, value in tokens[:PROMOTED]
     ]
     return div("fact under", tag("span", esc(look.t(f"mlp.memory.{key}"))), div("effects", *words))
-
-
-def one_matrix(look: Look, found: mlp.OneMatrix) -> str:
-    """W_1·W_2 as a matrix, and the token's row through both ways and through the real MLP."""
-    t, values = look.t, found.matrix.double().cpu().numpy()
-    limit = nice_limit(values)
-    n = len(values)
-    says = t("mlp.one.matrix", n=n)
-    if n <= vector.WRITTEN:
-        labels = [str(i) for i in range(n)]
-        drawn = small_matrix(values.tolist(), labels, limit=limit, caption=says, columns=labels)
-    else:
-        drawn = image(signed_picture(values, limit), says, cls="square-picture")
-    figure = tag("figure", tag("figcaption", tag("b", esc(says))), drawn, signed_legend(limit, ""))
-    ways = (("two", found.one_by_one), ("once", found.at_once), ("curve", found.with_curve))
-    out = limit_of(look.trace, f"blocks.{look.layer}.mlp.out")
-    rows = "".join(_way(look, key, row, out) for key, row in ways)
-    return div("one-matrix", figure, div("labelled-rows", rows))
-
-
-def _way(look: Look, key: str, row: Tensor, limit: float) -> str:
-    values = row.double().cpu().numpy()
-    return div("labelled", para(look.t(f"mlp.one.{key}")), vector.plain(look, values, limit))

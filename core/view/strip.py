@@ -12,7 +12,7 @@ from core.view.ripple_stops import Shift
 from core.view.state import State
 from core.view.texts import Text
 
-OVERVIEW, EXPERIMENTS = "overview", "experiments"
+OVERVIEW, EXPERIMENTS, SIZES = "overview", "experiments", "sizes"
 # Every stop and the page that opens it. A stop without a page of its own is a place on the
 # Overview; give it a page by adding a line to PAGES.
 STOPS = (
@@ -42,11 +42,14 @@ PAGES = {
     "norm": "norm",
     "mlp": "mlp",
     "logits": "logits",
+    "sample": "sampling",
 }
 WITHIN = {"wo", "norm"}  # stops that are a place further down on their page
 # A page beside the way, and the stop where it branches off.
 BESIDE = {"stream": "residual"}
-FILES = {p: f"pages/{p}.py" for p in (OVERVIEW, EXPERIMENTS, *PAGES.values(), *BESIDE)}
+FILES = {
+    p: f"pages/{p}.py" for p in (OVERVIEW, EXPERIMENTS, SIZES, *PAGES.values(), *BESIDE)
+}
 
 
 def target(stop: str) -> tuple[str, str]:
@@ -65,8 +68,9 @@ def strip(t: Text, state: State, page: str, shifts: Mapping[str, Shift] | None =
     home = _link(query, t("strip.overview"), OVERVIEW, "", page == OVERVIEW, "home")
     stops = [_stop(t, query, stop, page, shifts) for stop in STOPS]
     try_it = _link(query, t("strip.experiments"), EXPERIMENTS, "", page == EXPERIMENTS, "try-it")
+    cost = _link(query, t("strip.sizes"), SIZES, "", page == SIZES, "try-it")
     cls = "strip" if shifts is None else "strip rippled"
-    off_way, way = div("off-way", home, try_it), tag("ol", *stops)
+    off_way, way = div("off-way", home, try_it, cost), tag("ol", *stops)
     return tag("nav", off_way, way, cls=cls, aria_label=t("strip.label"))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.app import drawn, open_page, rows, said, stacked
+from tests.support.app import components, drawn, open_page, rows, said, stacked
 
 
 def example(preset="part-3", **query):
@@ -61,3 +61,16 @@ def test_a_single_head_gets_a_word_and_a_link():
 def test_a_model_without_blocks_gets_a_word_and_a_link():
     at = example("part-1")
     assert "has no block" in said(at) and 'data-set="preset=block"' in drawn(at)
+
+
+@pytest.mark.parametrize("words", [12, 200])
+def test_every_factor_of_both_products_is_shown_at_any_length(words):
+    at = open_page("heads", model="bundled", prompt=" and the king said" * (words // 4))
+    pictures = components(at, "picture")
+    titles = [one["title"] for one in pictures]
+    titles += [panel["title"] for board in components(at, "grid") for panel in board["panels"]]
+    for title in ("A, the shares", "V, the values", "Z = A·V", "joined", "W_O", "joined · W_O"):
+        assert title in titles
+    sizes = {one["title"]: one["size"] for one in pictures}
+    assert sizes["W_O"] == [160, 160]
+    assert sizes["joined"] == sizes["joined · W_O"] == [words, 160]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.app import drawn, open_page, rows, said
+from tests.support.app import components, drawn, open_page, rows, said
 
 
 def example(preset="part-6", **query):
@@ -107,3 +107,17 @@ def test_hostile_words_stay_text():
 def test_long_text_shows_rows_around_the_token():
     at = open_page("logits", model="bundled", prompt="and the king said unto them " * 9, token=20)
     assert "more …" in said(at) and 'class="skipped"' in drawn(at)
+
+
+@pytest.mark.parametrize("tokens", [41, 100, 256])
+def test_long_text_is_a_picture_whose_window_shows_the_token(tokens):
+    words = " and the king said" * 64
+    prompt = words[: len(" and the king said") * (tokens // 4)] + " and" * (tokens % 4)
+    at = open_page("logits", model="bundled", prompt=prompt, token=tokens - 1)
+    (picture, *_) = [one for one in components(at, "picture") if one["title"] == "Logits"]
+    assert picture["size"] == [tokens, 12] and picture["seen"] == [tokens - 1, None]
+    panels = [panel for board in components(at, "grid") for panel in board["panels"]]
+    (window, *_) = [one for one in panels if one["name"].endswith("logits")]
+    assert [row["at"] for row in window["rows"]] == list(range(tokens - 10, tokens))
+    assert window["follow"] == 9
+    assert all(len(one["rows"]) <= 20 for one in panels)

@@ -1,11 +1,13 @@
 """The MLP page: the printed numbers, the curve, and the experiments."""
 
+import html
 import json
 import re
 
+import numpy as np
 import pytest
 
-from tests.support.app import drawn, open_page, rows, said
+from tests.support.app import components, drawn, open_page, panels, rows, said
 
 
 def example(preset="part-4-mlp", **query):
@@ -48,19 +50,49 @@ def test_flat_point_and_the_gap_to_the_exact_curve():
     assert "differ most at z = −2.70, by 0.00047" in text
 
 
-def test_chart_has_the_tokens_own_numbers_on_it():
-    (chart,) = example().get("plotly_chart")
-    spec = json.loads(chart.proto.spec)
-    texts = [trace["text"] for trace in spec["data"] if "text" in trace]
-    assert texts == [["slope 0<br>at z = −0.75"]]
-    assert sum(trace["mode"] == "markers" for trace in spec["data"]) == 2
-    assert spec["layout"]["margin"] and not spec["layout"]["showlegend"]
+def test_curve_has_the_tokens_own_numbers_on_it():
+    at = example()
+    (chart,) = components(at, "curve")
+    assert chart["flat"]["text"] == "slope 0 at z = −0.75"
+    assert chart["points"]["z"][:4] == pytest.approx([1.61, -0.40, 1.21, -0.33], abs=0.006)
+    assert chart["points"]["name"] == "blocks.0.mlp.act~2"
+    assert not at.get("plotly_chart")  # before somebody asks for it
+
+
+def test_closer_look_is_drawn_when_it_is_opened():
+    at = example()
+    at.session_state["mlp.zoom"] = True
+    at.run()
+    assert not at.exception
+    (chart,) = at.get("plotly_chart")
+    layout = json.loads(chart.proto.spec)["layout"]
+    low, high = layout["xaxis"]["range"]
+    assert low < -2.70 < high  # where the two differ most
 
 
 def test_one_matrix_is_the_product():
-    assert "which is only rounding" in said(example())
-    table = rows(example(), "matrix")
-    assert table[1] == ["0", "0.70", "−0.30", "−0.40"]  # [1, -1, 0, 0, 1, -1] · W_2
+    at = example()
+    assert "which is only rounding" in said(at)
+    drawn_rows = panels(at)["W_1·W_2, one matrix of 3 × 3"]
+    assert drawn_rows[0] == pytest.approx([0.70, -0.30, -0.40])  # [1, -1, 0, 0, 1, -1] · W_2
+
+
+def test_number_of_the_one_matrix_has_its_arithmetic():
+    at = example(one_row=0, one_column=2)
+    assert "row 0 of W_1 times column 2 of W_2" in said(at)
+    made = re.search(r'<div class="entry">(.*?)</div>', drawn(at), re.S).group(1)
+    written = html.unescape(re.sub("<[^>]+>", "", made))
+    summed, value = written.replace("−", "-").split(" = ")
+    assert float(value) == -0.4
+    first, *others = re.split(" ([+-]) ", summed)
+    terms = [
+        first,
+        *(sign.strip("+") + term for sign, term in zip(*[iter(others)] * 2, strict=True)),
+    ]
+    products = [np.prod([float(factor.strip("()")) for factor in t.split("·")]) for t in terms]
+    assert len(products) == 6
+    assert sum(products) == pytest.approx(-0.4)
+    assert "open=blocks.0.mlp.W_1~0-0" in made and "at=entry" in made
 
 
 def test_other_token_does_not_move_this_one():
@@ -120,3 +152,17 @@ def test_nonsense_in_the_link_does_no_harm(query):
 def test_hostile_text_stays_text():
     at = open_page("mlp", model="bundled", prompt="<b>x</b> **y** $z$ <script>")
     assert "<script>" not in drawn(at) and "<b>x" not in drawn(at)
+
+
+@pytest.mark.parametrize("tokens", [41, 100, 256])
+def test_long_text_is_a_picture_whose_window_shows_the_token(tokens):
+    words = " and the king said" * 64
+    prompt = words[: len(" and the king said") * (tokens // 4)] + " and" * (tokens % 4)
+    at = open_page("mlp", model="bundled", prompt=prompt, token=tokens - 1)
+    (picture, *_) = [one for one in components(at, "picture") if one["title"] == "Hidden"]
+    assert picture["size"] == [tokens, 12] and picture["seen"] == [tokens - 1, None]
+    panels = [panel for board in components(at, "grid") for panel in board["panels"]]
+    (window, *_) = [one for one in panels if one["name"].endswith("mlp.hidden")]
+    assert [row["at"] for row in window["rows"]] == list(range(tokens - 10, tokens))
+    assert window["follow"] == 9
+    assert all(len(one["rows"]) <= 20 for one in panels)

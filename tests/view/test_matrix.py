@@ -1,6 +1,7 @@
 """Slices, labels, marks and scales of the matrices, before a browser draws them."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from core.view.board import board, image, numbers
 from core.view.cut import cut, digits_for
 from core.view.figures import pooled
 from core.view.look import Look
-from core.view.matrix import corner_of
+from core.view.matrix import corner_of, is_large
 from core.view.texts import speaker
 
 APP = str(Path(__file__).parents[1] / "e2e" / "matrix_app.py")
@@ -202,12 +203,38 @@ def test_a_window_keeps_labels_and_elements(trace):
 
 @pytest.mark.parametrize(
     "state",
-    [None, {}, {"corner": "x"}, {"corner": [1]}, {"corner": [None, 2]}, {"corner": [-5, 99]}],
+    [
+        *(None, {}, {"corner": "x"}, {"corner": {}}, {"corner": {"corner": "x"}}),
+        *({"corner": {"corner": at}} for at in ([1], [None, 2], [-5, 99], [1, 2])),
+    ],
 )
 def test_a_window_is_always_inside(state):
-    row, column = corner_of(state, (20, 30), (12, 12))
-    assert 0 <= row <= 8
-    assert 0 <= column <= 18
+    for seen in ([None, None], [19, None], [0, 29]):
+        row, column = corner_of(state, (20, 30), (12, 12), seen)
+        assert 0 <= row <= 8
+        assert 0 <= column <= 18
+
+
+def test_a_window_shows_the_row_where_we_look_until_it_is_moved_away():
+    assert corner_of(None, (256, 12), (10, 12), [255, None]) == [246, 0]
+    assert corner_of(None, (256, 12), (10, 12), [3, None]) == [0, 0]
+    moved = {"corner": {"corner": [100, 0], "seen": [255, None]}}
+    assert corner_of(moved, (256, 12), (10, 12), [255, None]) == [100, 0]  # by hand
+    assert corner_of(moved, (256, 12), (10, 12), [104, None]) == [100, 0]  # there already
+    assert corner_of(moved, (256, 12), (10, 12), [254, None]) == [245, 0]
+    assert corner_of(moved, (256, 12), (10, 12), [7, None]) == [7, 0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "large"),
+    [
+        *(((20, 12), False), ((21, 12), True), ((256, 12), True), ((41, 41), False)),
+        *(((64, 64), False), ((65, 65), True), ((25, 160), False), ((26, 160), True)),
+    ],
+)
+def test_tall_matrices_and_those_of_many_cells_are_pictures(trace, shape, large):
+    found = replace(cut(trace, "blocks.0.resid_in"), values=np.zeros(shape))
+    assert is_large(found) == large
 
 
 def test_pooling_keeps_the_strongest_value_and_its_sign():

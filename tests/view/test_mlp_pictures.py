@@ -68,20 +68,36 @@ def test_signed_numbers(value, written):
 
 def test_dots_lie_on_the_models_curve(look):
     z = mlp_pictures.values_before_curve(look)
-    figure = mlp_curve.figure(look.t, "gelu_tanh", z, 2, "x")
-    above, below = (trace for trace in figure.data if trace.mode == "markers")
-    assert above.x == pytest.approx(np.float32(z))
-    assert above.y == pytest.approx(look.values("blocks.0.mlp.act")[2], abs=1e-6)
+    points = mlp_curve.content(look)["points"]
+    assert points["z"] == pytest.approx(z, abs=1e-6)
+    assert points["value"] == pytest.approx(look.values("blocks.0.mlp.act")[2], abs=1e-6)
     slope = (
         torch.nn.functional.gelu(torch.tensor(z) + 1e-4) - torch.nn.functional.gelu(torch.tensor(z))
     ) / 1e-4
-    assert below.y == pytest.approx(slope.numpy(), abs=2e-3)
+    assert points["slope"] == pytest.approx(slope.numpy(), abs=2e-3)
 
 
-def test_chart_reaches_every_number():
-    figure = mlp_curve.figure(speaker("en"), "gelu_tanh", [-9.0, 0.5, 12.0], 0, "x")
-    low, high = figure.layout.xaxis.range
-    assert low < -9 and high > 12
+def test_curves_are_drawn_through_their_values(look):
+    sent = mlp_curve.content(look)
+    z, drawn = torch.tensor(sent["z"], dtype=torch.float64), sent["curves"]
+    gelu = torch.nn.functional.gelu
+    values = (gelu(z, approximate="tanh"), gelu(z), torch.relu(z))
+    for curve, value in zip(drawn, values, strict=True):
+        assert curve["value"] == pytest.approx(value.tolist(), abs=1e-6)
+    assert 0.0 in sent["z"]  # where ReLU has its corner
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.0, 40.0])
+def test_curve_reaches_every_number_in_so_many_places(scale):
+    model = load("worked-example", preset="part-4-mlp")
+    name = "blocks.0.mlp.hidden"
+    trace = model.trace(model.default_prompt).edit({name: {(2, 0): -9 * scale, (2, 1): 12 * scale}})
+    look = Look(speaker("en"), trace, Still(), 0, 0, 2)
+    sent = mlp_curve.content(look)
+    low, high = sent["range"]
+    assert low < -9 * scale and high > 12 * scale
+    assert (sent["z"][0], sent["z"][-1]) == pytest.approx((low, high))
+    assert len(sent["z"]) <= mlp_curve.PLACES + 2
 
 
 def test_own_curve_is_drawn_once_and_first():

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from core.view.strip import BESIDE, EXPERIMENTS, FILES, OVERVIEW, PAGES, STOPS
+from core.view.strip import BESIDE, EXPERIMENTS, FILES, OVERVIEW, PAGES, SIZES, STOPS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_every_page_can_be_reached_and_is_listed():
     pages = {path.stem for path in (ROOT / "pages").glob("*.py")}
     listed = set(re.findall(r'st\.Page\("pages/(\w+)\.py"', (ROOT / "app.py").read_text()))
-    assert pages == set(FILES) == listed == {OVERVIEW, EXPERIMENTS, *PAGES.values(), *BESIDE}
+    assert pages == set(FILES) == listed == {OVERVIEW, EXPERIMENTS, SIZES, *PAGES.values(), *BESIDE}
 
 
 def test_pages_belong_to_stops():

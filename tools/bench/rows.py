@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ class Row:
 def rows() -> Iterator[Row]:
     """In the order of the table; a row's models are built when it is reached."""
     yield from prompts()
+    yield from edits()
     yield from starts()
 
 
@@ -62,6 +64,33 @@ def prompts() -> Iterator[Row]:
             peer="TransformerLens, run_with_cache",
             theirs=lambda batch=batch: lens(batch),
             at_most=1.0,
+        )
+
+
+def edits() -> Iterator[Row]:
+    """An edit in the last of twelve blocks beside all twelve; the unembedding is in neither.
+
+    The edit is where the last block begins, so that a twelfth is the least that it can cost; at
+    most three tenths more are for finding out what has to be computed.
+    """
+    gpt2 = peers.our_gpt2()
+    generator = torch.Generator().manual_seed(0)
+    n_layers = gpt2.config.n_layers
+    end, place = f"blocks.{n_layers - 1}.resid_out", f"blocks.{n_layers - 1}.resid_in"
+    for n in TOKENS:
+        ids = torch.randint(gpt2.config.n_vocab, (n,), generator=generator).tolist()
+        before = gpt2.trace(ids)
+        before.capture()
+        values = itertools.count(1)  # another number each time
+        yield Row(
+            what="edit in the last block",
+            ours=lambda before=before, values=values: before.edit(
+                {place: {(0, 0): 0.01 * next(values)}}
+            )[end],
+            size=f"{n} tokens",
+            peer="all blocks, lazy trace",
+            theirs=lambda ids=ids: gpt2.trace(ids)[end],
+            at_most=1.3 / n_layers,
         )
 
 
