@@ -23,7 +23,7 @@ from core.view.html import (
     tag,
 )
 from core.view.look import Look
-from core.view.marks import was
+from core.view.marks import marks, was
 
 TOP = 10  # candidates that are shown
 WIDE = 12  # tokens of a large vocabulary whose logits are shown as a matrix
@@ -129,16 +129,19 @@ def bars(look: Look, found: list[Candidate]) -> str:
     t = look.t
     heads = ("token", "logit", "probability")
     head = div("row head", *(tag("span", esc(t(f"logits.bars.{key}"))) for key in heads))
-    rows = [_bar(look, candidate, found[0].prob) for candidate in found]
+    ids = [candidate.id for candidate in found]
+    both = [marks(look, name, (look.token, ids)) for name in ("logits", "probs")]
+    olds = [[part.was(i) for part in both] for i in range(len(ids))]
+    rows = [_bar(look, *pair, found[0].prob) for pair in zip(found, olds, strict=True)]
     return div("ranked", head, *rows)
 
 
-def _bar(look: Look, candidate: Candidate, top: float) -> str:
-    pair = []
-    for name, value in (("logits", number(candidate.logit)), ("probs", percent(candidate.prob))):
-        ref = Ref(name, (look.token, candidate.id))
-        link = vector.opens(look, ref, value, "bars")
-        pair.append(cell("a", esc(value), was(look, ref), cls="opens", **link))
+def _bar(look: Look, candidate: Candidate, olds: list[str], top: float) -> str:
+    """olds: what logit and probability were before, in words."""
+    pair, values = [], (number(candidate.logit), percent(candidate.prob))
+    for name, value, old in zip(("logits", "probs"), values, olds, strict=True):
+        link = vector.opens(look, Ref(name, (look.token, candidate.id)), value, "bars")
+        pair.append(cell("a", esc(value), old, cls="opens", **link))
     word = tag("code", esc(shown(candidate.text, 14)))
     return div("row", word, pair[0], div("prob", bar(candidate.prob / top), pair[1]))
 

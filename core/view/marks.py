@@ -64,9 +64,10 @@ def marks(look: Look, name: str, index: tuple[Part, ...]) -> Marks:
     those have nothing of this shape.
     """
     before = _before(look, name, index)
+    if before is None:  # the step itself may be large, so it is not read
+        none = np.zeros(_shape(look, name, index))
+        return Marks(look.t, none, none.astype(bool))
     now = take(look.trace, name, index)
-    if before is None:
-        return Marks(look.t, now, np.zeros(now.shape, bool))
     return Marks(look.t, before, before != now.astype(np.float64))
 
 
@@ -77,6 +78,16 @@ def _before(look: Look, name: str, index: tuple[Part, ...]) -> np.ndarray | None
     if name in compared.ripple and not compared.ripple[name].changed:
         return None
     return compared.values_before(name, index)
+
+
+def _shape(look: Look, name: str, index: tuple[Part, ...]) -> list[int]:
+    sizes = look.trace.shape(name)
+    parts = (*index, *[None] * (len(sizes) - len(index)))
+    return [
+        size if part is None else len(part)
+        for part, size in zip(parts, sizes, strict=True)
+        if not isinstance(part, int)
+    ]
 
 
 def was(look: Look, ref: Ref) -> str:

@@ -105,7 +105,7 @@ def _number(view: View, config: Config, name: str, most: int) -> int:
         key=_field(name),
         help=view.t(f"sizes.card.help.{name}"),
         persist_state="session",
-        width=150,
+        width=170,
     )
     return int(value)
 

@@ -79,7 +79,7 @@ def cache(lesson: Lesson, view: View, card: Card) -> Use:
     if config.n_layers:
         lesson.say("cache.sharing")
         st.html(tables.sharing(t, config, use.precision))
-        _chart("cache", t, config, max(use.n_tokens, 2), use.precision)
+        _chart("cache", t, config, max(use.n_tokens, config.n_ctx, 2), use.precision)
     return use
 
 
@@ -96,8 +96,9 @@ def prefill(lesson: Lesson, card: Card, use: Use) -> None:
     st.html(tables.table(heads, rows))
     if config.n_layers:
         each = 2 * config.n_layers * config.n_heads * config.d_head
-        lesson.say("prefill.equal", n=f"{round(sizes.block_matrices(config) / each):,}")
-        _chart("prefill", t, config, max(use.n_tokens, 2))
+        equal = round(sizes.block_matrices(config) / each)
+        lesson.say("prefill.equal", n=f"{equal:,}")
+        _chart("prefill", t, config, max(use.n_tokens, config.n_ctx, equal + equal // 2, 2))
 
 
 def decode(lesson: Lesson, view: View, card: Card, use: Use) -> str:
@@ -121,7 +122,7 @@ def decode(lesson: Lesson, view: View, card: Card, use: Use) -> str:
     st.html(tables.table(heads, rows))
     speed = 1 / step.seconds
     lesson.say("decode.speed", n=f"{speed:,.1f}", all=f"{people * speed:,.1f}")
-    _chart("decode", t, config, max(use.n_tokens, 2), people, precision)
+    _chart("decode", t, config, max(use.n_tokens, config.n_ctx, 2), people, precision)
     crossing = sizes.crossing(config, use.n_tokens, machine, precision)
     if crossing is None:
         lesson.say("decode.never")

@@ -40,9 +40,24 @@ def test_sizes_as_text():
 
 @pytest.mark.parametrize(
     "text",
-    ["d_model", "d_model-", "d_model-9", "d_model-1", "n_heads-0", "d_model-4.", ".",
-     "d_model-4.d_model-5", "norm-2", "d_model--4", "d_model-٤", "d_model-4444", "d_model-4~n_heads-1", "n_vocab-13", " "],
-)  # fmt: skip
+    [
+        "d_model",
+        "d_model-",
+        "d_model-9",
+        "d_model-1",
+        "n_heads-0",
+        "d_model-4.",
+        ".",
+        "d_model-4.d_model-5",
+        "norm-2",
+        "d_model--4",
+        "d_model-٤",
+        "d_model-4444",
+        "d_model-4~n_heads-1",
+        "n_vocab-13",
+        " ",
+    ],
+)
 def test_other_texts_are_refused(text):
     with pytest.raises(core.ConfigError):
         read(text)
