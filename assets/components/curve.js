@@ -8,6 +8,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const ROWS = [["value", 270], ["slope", 210]]; // each with its height, its title included
 const [LEFT, RIGHT, TITLE, BOTTOM, GAP] = [46, 14, 34, 30, 18];
 const NEAR = 9; // pixels from a number within which it is meant
+const NARROW = 200; // pixels to the left of the flat place in which its name has no room
 const TICKS = { x: 12, y: 5 }; // at most
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -129,7 +130,8 @@ class Chart {
     const { z, text } = this.data.flat;
     const [x, y] = [this.x(z), this.rows[1].y(0)];
     shape("path", { d: `M${x},${y - 7}l7,7l-7,7l-7,-7z`, class: "flat" }, this.svg);
-    shape("text", { x: x - 10, y: y - 12, class: "tick end" }, this.svg, text);
+    const [at, cls] = x < NARROW ? [LEFT, "flat-name start"] : [x - 10, "flat-name end"];
+    shape("text", { x: at, y: y - 12, class: cls }, this.svg, text);
   }
 
   x(z) {
