@@ -14,7 +14,7 @@ from core.view.mlp_curve import LINES, tanh_gap
 from core.view.texts import Text
 
 KINDS = ("gelu_tanh", "gelu")
-AROUND = 0.6  # how far to either side the chart begins
+AROUND = 0.25  # how far to either side the chart begins
 DASHES = {"none": "solid", "2 4": "dot", "8 5": "dash"}
 
 
