@@ -61,7 +61,9 @@ class Trace:
         self._kept = dict(inputs)
         self._recent: OrderedDict[str, Tensor] = OrderedDict()
         self._memory = memory
-        self._keep_all = sum(map(self._bytes, graph.steps)) <= memory
+        alike = base is not None and base.graph is graph
+        self._size = base._size if alike else sum(map(self._bytes, graph.steps))
+        self._keep_all = self._size <= memory
         self._lock = threading.RLock()
 
     def check_edits(self, edits: Edits) -> None:
@@ -92,24 +94,19 @@ class Trace:
 
     def _reach(self) -> frozenset[str]:
         """The steps that differ from the base's in what they do, or come after one that does."""
+        base = self.base
+        if base is None:
+            return frozenset(self.graph.steps)
+        edited = {*self.edits, *base.edits}
+        changed = {n for n in edited if not same(self.edits.get(n), base.edits.get(n))}
+        changed |= {n for n, weight in self.weights.items() if weight is not base.weights.get(n)}
         reached: set[str] = set()
         for name, step in self.graph.steps.items():
-            if self.base is None or self._differs(step) or not reached.isdisjoint(step.inputs):
+            other = self.graph is not base.graph and not _alike(step, base.graph.steps.get(name))
+            if other or name in changed or not changed.isdisjoint(step.inputs):
                 reached.add(name)
+                changed.add(name)
         return frozenset(reached)
-
-    def _differs(self, step: Step) -> bool:
-        before = self.base.graph.steps.get(step.name)
-        return (
-            before is None
-            or (before.op, before.inputs) != (step.op, step.inputs)
-            or not same(self.edits.get(step.name), self.base.edits.get(step.name))
-            or any(
-                self.weights[part] is not self.base.weights.get(part)
-                for part in step.inputs
-                if part in self.weights
-            )
-        )
 
     @property
     def steps(self) -> list[str]:
@@ -253,6 +250,11 @@ class Trace:
 
     def _bytes(self, name: str) -> int:
         return math.prod(self.shape(name)) * self._itemsize(name)
+
+
+def _alike(one: Step, other: Step | None) -> bool:
+    """Whether two steps do the same with the same."""
+    return other is not None and (one.op, one.inputs) == (other.op, other.inputs)
 
 
 def variable(name: str) -> str:
