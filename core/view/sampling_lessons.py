@@ -145,13 +145,14 @@ def _kept(look: Look, chosen: Distribution) -> str:
     return esc(held)
 
 
-def outcome(look: Look, found: tuple[Place, Place]) -> dict[str, object]:
-    """What the two cuts do at the two places, for a sentence."""
+def outcome(look: Look, found: tuple[Place, Place]) -> tuple[str, dict[str, object]]:
+    """What the two cuts do at the two places: the key and the values of a sentence."""
     sure, open_ = found
-    extra = sure.top_k.stages[-1].kept - sure.top_p.stages[-1].kept
-    return {
+    by_p, by_k = sure.top_p.stages[-1].kept, sure.top_k.stages[-1].kept
+    names = {
         "sure": shown(look.trace.tokens[sure.pos]),
         "open": shown(look.trace.tokens[open_.pos]),
-        "n": max(0, extra),
-        "cut": percent(1 - open_.top_k.stages[-1].held),
     }
+    if by_k <= by_p:
+        return "alike", names
+    return "outcome", names | {"n": by_k - by_p, "cut": percent(1 - open_.top_k.stages[-1].held)}

@@ -190,4 +190,5 @@ def _adapts(lesson: Lesson, look: Look) -> None:
     p, k = f"{100 * sampling_lessons.P:g}\u00a0%", sampling_lessons.k_of(look)
     lesson.say("why_adapts.says", p=p, k=k)
     st.html(sampling_lessons.adapts(look, places))
-    lesson.say("why_adapts.outcome", **sampling_lessons.outcome(look, places))
+    key, values = sampling_lessons.outcome(look, places)
+    lesson.say(f"why_adapts.{key}", **values)

@@ -306,6 +306,12 @@ def test_top_p_adapts_and_top_k_does_not():
         assert row[3].startswith(f"40 tokens with {100 * line[39]:.1f} %")
 
 
+def test_places_that_are_alike_are_not_said_to_differ():
+    text = said(example())
+    assert "is sure after neither" in text and "tokens more through" not in text
+    assert "39 tokens more through than top-p" in said(bundled())
+
+
 def test_sure_place_leads_to_an_open_one():
     at = bundled(token=5)
     assert "The model is sure here" in said(at) and "Look after “·the”" in said(at)
