@@ -1,7 +1,8 @@
 """How long a change takes to be on screen: `python -m tools.bench.redraw`, in Chromium.
 
 Starts the app on this machine, opens a prompt of 32 tokens with the bundled model, and measures
-from a click to the last change of the page.
+from a click to the last change of the page; then from Enter in an edited cell, for the worked
+example and the bundled model.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ PROMPT = (
     "darkness was on the face of the deep. And God said, Let there"
 )
 PAGES = ("tokens", "embedding", "position", "qkv", "scores", "heads", "norm", "mlp", "logits")
+EDITED = ("qkv", "scores", "heads", "norm", "mlp")  # pages on which a cell is changed
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 # Notes when anything on the page changed last.
 WATCH = """
@@ -112,6 +114,41 @@ def measure(page: Page, rounds: int) -> dict[str, list[float]]:
     return found
 
 
+def enter(page: Page, value: str) -> float:
+    """Milliseconds from Enter in the first matrix's first cell to the last change."""
+    cell = page.locator("td[role=gridcell]").first
+    cell.focus()
+    page.keyboard.type(value)
+    start = page.evaluate("performance.now()")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(50)
+    return settle(page) - start
+
+
+def edits(page: Page, rounds: int) -> dict[str, list[float]]:
+    """Every value is new, so each is a change; the first one on a page is not counted."""
+    found: dict[str, list[float]] = {"edit": []}
+    for name in EDITED:
+        click(page, f'.strip a[data-page="{name}"]')
+        times = [enter(page, f"0.{i + 1}") for i in range(2 * rounds + 1)][1:]
+        found["edit"] += times
+        found[f"edit on {name}"] = times
+    return found
+
+
+def report(found: dict[str, list[float]], title: str = "") -> None:
+    for what, times in found.items():
+        middle, slowest = statistics.median(times), max(times)
+        print(f"{title}{what:20} median {middle:5.0f} ms of {len(times)}, slowest {slowest:5.0f}")
+
+
+def opened(page: Page, url: str) -> None:
+    page.goto(url)
+    page.wait_for_selector(".strip", timeout=60_000)
+    page.evaluate(WATCH)
+    settle(page)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.bench.redraw", description=__doc__)
     parser.add_argument("--port", type=int, default=8791)
@@ -121,13 +158,12 @@ def main() -> None:
     with app(options.port) as address, sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=chromium, args=ARGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(f"{address}/?prompt={PROMPT.replace(' ', '+')}")
-        page.wait_for_selector(".strip", timeout=60_000)
-        page.evaluate(WATCH)
-        settle(page)
-        for what, times in measure(page, options.rounds).items():
-            middle = statistics.median(times)
-            print(f"{what:20} median {middle:5.0f} ms of {len(times)}, slowest {max(times):5.0f}")
+        prompt = PROMPT.replace(" ", "+")
+        opened(page, f"{address}/?prompt={prompt}")
+        report(measure(page, options.rounds))
+        report(edits(page, options.rounds), "bundled: ")
+        opened(page, f"{address}/?model=worked-example")
+        report(edits(page, options.rounds), "worked example: ")
         browser.close()
 
 
