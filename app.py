@@ -14,6 +14,7 @@ PAGES = [
     st.Page("pages/mlp.py", title="MLP"),
     st.Page("pages/logits.py", title="Logits"),
     st.Page("pages/sampling.py", title="Sampling"),
+    st.Page("pages/generation.py", title="Generation"),
     st.Page("pages/stream.py", title="Residual stream"),
     st.Page("pages/sizes.py", title="Sizes"),
     st.Page("pages/experiments.py", title="Experiments"),

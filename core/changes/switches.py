@@ -39,6 +39,21 @@ def _heads(value: str, config: Config) -> Settings:
     return {"n_heads": 1, "n_kv_heads": 1, "d_head": config.n_heads * config.d_head}
 
 
+def _kv_heads(value: str, config: Config) -> Settings:
+    """Fewer keys and values than query heads: a pair for every two of them, or one for all."""
+    if value == "each" or config.n_kv_heads != config.n_heads:
+        raise ConfigError("keys and values that are shared cannot be told apart again")
+    if config.n_heads <= (2 if value == "groups" else 1):
+        raise ConfigError(f"{config.n_heads} heads are too few to share keys and values")
+    return {"n_kv_heads": 1 if value == "one" else config.n_heads // 2}
+
+
+def _kv_heads_of(config: Config) -> str:
+    if config.n_kv_heads == config.n_heads:
+        return "each"
+    return "one" if config.n_kv_heads == 1 else "groups"
+
+
 def _heads_of(config: Config) -> str:
     return "one" if config.n_heads == 1 else "several"
 
@@ -69,6 +84,7 @@ SWITCHES: dict[
         lambda value, config: {"position": value},
         lambda config: config.position,
     ),
+    "kv_heads": (("each", "groups", "one"), _kv_heads, _kv_heads_of),
     "heads": (("several", "one"), _heads, _heads_of),
 }
 
@@ -94,10 +110,11 @@ def switched(model: Model, values: Mapping[str, str]) -> Model | None:
 def settings(config: Config, values: Mapping[str, str]) -> dict[str, object]:
     """The config settings that the switches' values stand for.
 
-    Raises ConfigError for a switch or value that does not exist.
+    Where all heads are joined into one, nothing is left to share. Raises ConfigError for a
+    switch or value that does not exist.
     """
     found: dict[str, object] = {}
-    for setting, value in values.items():
+    for setting, value in sorted(values.items(), key=lambda pair: pair[0] == "heads"):
         if setting not in SWITCHES or value not in SWITCHES[setting][0]:
             raise ConfigError(f"there is no switch {setting} = {value}")
         if value != chosen(setting, config):

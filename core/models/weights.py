@@ -36,10 +36,11 @@ def prepare(
 def adapt(
     weights: Mapping[str, Tensor], graph: Graph, sizes: Mapping[str, int]
 ) -> Mapping[str, Tensor]:
-    """The weights that another graph of the same model names: shared, never copied.
+    """The weights that another graph of the same model names, shared where they stay the same.
 
     Where it has a norm or bias that the model lacked, that starts as before any training. Heads
-    may be joined into one: their matrices then stand side by side. Raises WeightsError.
+    may be joined into one: their matrices then stand side by side. Keys and values may be shared
+    by more heads: each is then the mean of those it replaces. Raises WeightsError.
     """
     like = next(iter(weights.values()))
     found = {name: weights[name] for name in graph.weights if name in weights}
@@ -48,6 +49,10 @@ def adapt(
             name: _joined(weight) if "head" in graph.weights[name][0] else weight
             for name, weight in found.items()
         }
+    found = {
+        name: _pooled(weight, sizes["kv_head"]) if graph.weights[name][0] == "kv_head" else weight
+        for name, weight in found.items()
+    }
     with torch.inference_mode():
         for name, axes in graph.weights.items():
             start = untrained(name)
@@ -64,6 +69,14 @@ def _joined(weight: Tensor) -> Tensor:
         return weight
     with torch.inference_mode():
         return weight.movedim(0, -2).flatten(-2)[None]
+
+
+def _pooled(weight: Tensor, n: int) -> Tensor:
+    """[kv_head, …] with `n` heads, each the mean of neighbours (Ainslie et al. 2023)."""
+    if weight.shape[0] <= n or weight.shape[0] % n:
+        return weight
+    with torch.inference_mode():
+        return lay_out(weight.unflatten(0, (n, -1)).mean(1))
 
 
 def untrained(name: str) -> float | None:

@@ -29,6 +29,7 @@ STOPS = (
     "mlp",
     "logits",
     "sample",
+    "write",
 )
 PAGES = {
     "tokens": "tokens",
@@ -43,13 +44,12 @@ PAGES = {
     "mlp": "mlp",
     "logits": "logits",
     "sample": "sampling",
+    "write": "generation",
 }
 WITHIN = {"wo", "norm"}  # stops that are a place further down on their page
 # A page beside the way, and the stop where it branches off.
 BESIDE = {"stream": "residual"}
-FILES = {
-    p: f"pages/{p}.py" for p in (OVERVIEW, EXPERIMENTS, SIZES, *PAGES.values(), *BESIDE)
-}
+FILES = {p: f"pages/{p}.py" for p in (OVERVIEW, EXPERIMENTS, SIZES, *PAGES.values(), *BESIDE)}
 
 
 def target(stop: str) -> tuple[str, str]:
@@ -104,7 +104,7 @@ def _stop(t: Text, query: str, stop: str, page: str, shifts: Mapping[str, Shift]
     name, place = t(f"stops.{stop}"), (to, anchor, here)
     if shifts is None:
         return tag("li", _link(query, name, *place, "stop"))
-    shift = shifts.get(stop)
+    shift = shifts.get("sample" if stop == "write" else stop)  # what is drawn is written
     says = ripple_stops.says(t, stop, shift)
     cls = "stop" if shift else "stop same"
     around = ripple_stops.bars(shift), ripple_stops.written(t, shift)

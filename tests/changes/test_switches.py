@@ -5,7 +5,8 @@ import pytest
 from core.changes import SWITCHES, choices, chosen
 from core.changes.switches import settings, switched
 from core.models.config import Config, ConfigError
-from tests.support.close import same_bits
+from core.models.worked_example import load
+from tests.support.close import assert_close, same_bits
 from tests.support.random_models import LLAMA, SMALL, build, random_model
 from tests.support.subjects import PRESETS, example
 
@@ -20,6 +21,10 @@ from tests.support.subjects import PRESETS, example
         (example("block"), "activation", ["gelu_tanh", "gelu", "relu", "silu", "none"]),
         (example("block"), "position", ["learned", "rotary", "sinusoidal", "none"]),
         (example("block"), "heads", ["several", "one"]),
+        (example("block"), "kv_heads", ["each", "one"]),
+        (build(), "kv_heads", ["each", "groups", "one"]),
+        (random_model("llama"), "kv_heads", ["groups"]),  # shared ones stay shared
+        (example("part-2"), "kv_heads", ["each"]),
         (example("part-2"), "position", ["learned", "sinusoidal", "none"]),  # heads of 3
         (example("part-2"), "heads", ["one"]),
         (random_model("llama"), "heads", ["several"]),  # keys are shared by heads
@@ -92,6 +97,34 @@ def test_values_of_one_head_are_those_of_several():
         assert same_bits(one[name][0], several[name].permute(1, 0, 2).reshape(3, 4))
     scores = several["blocks.0.attn.scores"].sum(0)
     assert (one["blocks.0.attn.scores"][0] - scores).abs().max() < 1e-15
+
+
+@pytest.mark.parametrize(("value", "n", "each"), [("groups", 2, 2), ("one", 1, 4)])
+def test_shared_keys_and_values_are_the_means_of_those_they_replace(value, n, each):
+    model = build()
+    shared = switched(model, {"kv_heads": value})
+    assert (shared.config.n_heads, shared.config.n_kv_heads) == (4, n)
+    for name in ("W_K", "W_V", "b_K", "b_V"):
+        name = f"blocks.1.attn.{name}"
+        for i in range(n):
+            group = model.weights[name].numpy()[i * each : (i + 1) * each]
+            assert_close(shared.weights[name][i], group.mean(0), 1e-6)
+    for name in ("W_Q", "b_Q", "W_O"):
+        name = f"blocks.1.attn.{name}"
+        assert shared.weights[name] is model.weights[name]
+
+
+def test_of_one_head_nothing_is_shared_in_whatever_order_the_switches_stand():
+    values = {"heads": "one", "kv_heads": "groups"}
+    for order in (values, dict(reversed(values.items()))):
+        one = switched(build(), order)
+        assert one.config == switched(build(), {"heads": "one"}).config
+
+
+def test_the_example_goes_from_four_keys_and_values_to_two_to_one():
+    four = load(preset="part-5", size="n_heads-4")
+    sizes = [switched(four, {"kv_heads": v}).config.n_kv_heads for v in choices("kv_heads", four)]
+    assert sizes == [4, 2, 1]
 
 
 def test_one_key_value_head_stays_shared():

@@ -14,6 +14,7 @@ WHERE = {
     "norm": ("residual", "norm"),
     "mlp": ("activation",),
     "position": ("position",),
+    "generation": ("kv_heads",),
 }
 
 

@@ -78,7 +78,7 @@ def place(index) -> tuple:
 def switched(config: dict, switches: list[Switch]) -> dict:
     """A config under switches, as the words on them say."""
     config = dict(config)
-    for switch in switches:
+    for switch in sorted(switches, key=lambda switch: switch.setting == "heads"):
         match switch.setting, switch.value:
             case "scaled", value:
                 config["scaled"] = value == "on"
@@ -92,6 +92,10 @@ def switched(config: dict, switches: list[Switch]) -> dict:
                 config["norm_placement"] = value
                 config["norms"] = config["norms"] or NORMS
                 config["norm"] = "layer" if config["norm"] == "none" else config["norm"]
+            case "kv_heads", "one":
+                config["n_kv_heads"] = 1
+            case "kv_heads", "groups":
+                config["n_kv_heads"] = config["n_heads"] // 2
             case "heads", "one":
                 config["d_head"] *= config["n_heads"]
                 config["n_heads"] = config["n_kv_heads"] = 1
@@ -101,12 +105,17 @@ def switched(config: dict, switches: list[Switch]) -> dict:
 
 
 def adapted(model: Model, config: dict) -> dict[str, np.ndarray]:
-    """The model's matrices for another config: heads side by side, new norms untrained."""
+    """The model's matrices for another config: heads side by side or averaged, new norms as new."""
     weights = {name: weight.numpy().copy() for name, weight in model.weights.items()}
     if config["n_heads"] != model.config.n_heads:
         for name in weights:
             if name.rpartition(".")[2] in ("W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V"):
                 weights[name] = np.concatenate(list(weights[name]), axis=-1)[None]
+    elif (shared := config["n_kv_heads"]) != model.config.n_kv_heads:
+        for name in weights:
+            if name.rpartition(".")[2] in ("W_K", "W_V", "b_K", "b_V"):
+                groups = np.split(weights[name], shared)
+                weights[name] = np.stack([group.mean(0) for group in groups])
     found = {}
     for name in model.switch(**config).graph.weights:
         last = name.rpartition(".")[2]
