@@ -27,17 +27,8 @@ LONGEST_LIST = 8
 # Style sheets in assets/css, in the order in which later ones may refine earlier ones.
 SHEETS = (
     *("frame", "ripple", "overview", "tokens", "lesson", "embedding"),
-    *(
-        "mlp",
-        "logits",
-        "stream",
-        "changes",
-        "experiments",
-        "size",
-        "sampling",
-        "sizes",
-        "generation",
-    ),
+    *("mlp", "logits", "stream", "changes", "experiments", "size"),
+    *("sampling", "sizes", "generation"),
 )
 
 

@@ -75,7 +75,7 @@ def _all(lesson: Lesson, look: Look, cache: KVCache, new: int) -> str:
         tag(
             "li",
             block_name(look, layer),
-            div("pairs", *(_pair(lesson, look, cache, layer, i, new) for i in _heads(look))),
+            div("kv-pairs", *(_pair(lesson, look, cache, layer, i, new) for i in _heads(look))),
             cls="cache-row",
         )
         for layer in layers
@@ -107,17 +107,17 @@ def _pair(lesson: Lesson, look: Look, cache: KVCache, layer: int, head: int, new
         limit = scale.end(look.trace, f"blocks.{layer}.attn.{part}")
         picture = image(signed_picture(values, limit), "")
         frame = tag("i", cls="new-rows", style=f"--from:{(n - new) / n:.3%}")
-        pictures.append(div("kept", picture, frame))
+        pictures.append(div("kept", picture, frame, tag("b", part.upper())))
     each = 2 * n * config.d_head * look.trace.model.dtype.itemsize
     says = lesson.text("cache.pair", block=str(layer), head=str(head), n=n, size=each)
     here = layer == look.layer and head == look.kv_head
     asked = head * config.n_heads // config.n_kv_heads
-    label = tag("small", esc(lesson.text("cache.size", n=each)))
+    label = tag("small", esc(lesson.text("cache.size", n=each, head=str(head))))
     return tag(
         "a",
         div("both", *pictures),
         label,
-        cls="pair here" if here else "pair",
+        cls="kv-pair here" if here else "kv-pair",
         title=says,
         aria_label=says,
         aria_current="true" if here else None,

@@ -46,11 +46,11 @@ def _picture(lesson: Lesson, look: Look) -> str:
             tag(
                 "a",
                 esc(lesson.text("sharing.q", i=str(head))),
-                cls="asks here" if head == look.head else "asks",
+                cls="q-head here" if head == look.head else "q-head",
                 **look.state.link(head=head),
             )
             for head in range(group * each, (group + 1) * each)
         ]
-        used = tag("span", esc(lesson.text("sharing.kv", i=str(group))), cls="asked")
-        boxes.append(div("group", div("asking", *asking), used, style=style))
+        used = tag("span", esc(lesson.text("sharing.kv", i=str(group))), cls="kv-head")
+        boxes.append(div("kv-group", div("q-heads", *asking), used, style=style))
     return div("sharing", *boxes)

@@ -8,7 +8,7 @@ import torch
 from core.analysis.sampling import likeliest
 from core.view import sampling_settings
 from core.view.component import component
-from core.view.generation_writer import AT_MOST, LIMITS, TICK, TYPED, WRITE, Writer
+from core.view.generation_writer import AT_MOST, LIMITS, PAUSE, TICK, TYPED, WRITE, Writer
 from core.view.html import bar, chip, div, esc, para, percent, picks, shown, tag
 from core.view.lesson import Lesson
 from core.view.sampling_drawn import Drawn
@@ -28,7 +28,7 @@ def write(lesson: Lesson, writer: Writer, found: Drawn | None) -> None:
     _controls(lesson, writer, found)
     _notices(lesson, writer, found)
     if found is not None and not writer.ending:
-        st.html(_candidates(lesson, writer, found))
+        st.html(_candidates(lesson, writer, found) + _other_side(lesson, writer))
         with st.container(key="write_own_row"):
             st.text_input(lesson.text("own.label"), key=BOX, on_change=_typed, max_chars=400)
     with st.expander(lesson.text("settings.title")):
@@ -67,7 +67,7 @@ def _text(lesson: Lesson, writer: Writer, found: Drawn | None) -> str:
         token = shown(tokenizer.token_text(found.id))
         title = lesson.text("write.coming", token=token)
         coming = [tag("span", esc(token), cls="coming", title=title)]
-    return div("written", here, *skipped, *written, *coming)
+    return div("text-so-far", here, *skipped, *written, *coming)
 
 
 def _written(writer: Writer, i: int, node: int) -> str:
@@ -78,10 +78,9 @@ def _written(writer: Writer, i: int, node: int) -> str:
 
 def _controls(lesson: Lesson, writer: Writer, found: Drawn | None) -> None:
     """Back, step, play, all at once; while it runs, how far it is and a way to stop it."""
-    play, can = writer.playing, found is not None and not writer.ending
-    if play["left"]:
-        st.html(_progress(lesson, writer, play))
-    else:
+    can = found is not None and not writer.ending
+    _player(lesson, writer)
+    if not writer.playing["left"]:
         acts = (
             ("back", writer.depth > 0),
             ("step", can),
@@ -90,16 +89,7 @@ def _controls(lesson: Lesson, writer: Writer, found: Drawn | None) -> None:
             ("new", len(writer.tree) > 0),
         )
         links = (_act(lesson, writer, verb, on) for verb, on in acts)
-        st.html(div("acts write-acts", *links, _take(lesson, writer)))
-    component("player", "player")(
-        key="player",
-        data={
-            "playing": bool(play["left"]),
-            "turn": f"{play['run']}.{play['left']}",
-            "wait": 0 if play["all"] else PACE,
-        },
-        on_tick_change=lambda: st.session_state.update({TICK: True}),
-    )
+        st.html(div("write-acts", *links, _take(lesson, writer)))
     with st.container(key="write_limits", horizontal=True, vertical_alignment="bottom"):
         label = lesson.text("write.at_most")
         st.number_input(label, 1, 500, key=AT_MOST, persist_state="session", width=190)
@@ -116,7 +106,7 @@ def _act(lesson: Lesson, writer: Writer, verb: str, on: bool) -> str:
     if not on:
         return tag("span", label, cls="act", aria_disabled="true")
     cls = "act main" if verb == "step" else "act"
-    return tag("a", label, cls=cls, role="button", **writer.state.link(**{WRITE: verb}))
+    return tag("a", label, cls=cls, **writer.state.link(**{WRITE: verb}))
 
 
 def _take(lesson: Lesson, writer: Writer) -> str:
@@ -125,16 +115,27 @@ def _take(lesson: Lesson, writer: Writer) -> str:
         return ""
     text = writer.model.tokenizer.decode(list(writer.ids))
     label = esc(lesson.text("write.take"))
-    return tag("a", label, cls="act", role="button", **writer.state.link(prompt=text, branches=""))
+    return tag("a", label, cls="act", **writer.state.link(prompt=text, branches=""))
 
 
-def _progress(lesson: Lesson, writer: Writer, play: dict) -> str:
+def _player(lesson: Lesson, writer: Writer) -> None:
+    """While it plays: how far it is, and a button to stop it, which no run replaces."""
+    play = writer.playing
     done, of = play["of"] - play["left"], play["of"]
-    says = lesson.text("write.progress", done=done, of=of)
-    label = esc(lesson.text("write.cancel" if play["all"] else "write.pause"))
-    stop = tag("a", label, cls="act main", role="button", **writer.state.link(**{WRITE: "pause"}))
-    return div(
-        "acts write-acts", stop, bar(done / of, "progress"), tag("span", esc(says), role="status")
+    data = {
+        "playing": bool(play["left"]),
+        "run": str(play["run"]),
+        "turn": f"{play['run']}.{play['left']}",
+        "wait": 0 if play["all"] else PACE,
+        "share": done / max(of, 1),
+        "says": lesson.text("write.progress", done=done, of=of),
+        "stop": lesson.text("write.cancel" if play["all"] else "write.pause"),
+    }
+    component("player", "player")(
+        key="player",
+        data=data,
+        on_tick_change=lambda: st.session_state.update({TICK: True}),
+        on_pause_change=lambda: st.session_state.update({PAUSE: True}),
     )
 
 
@@ -157,13 +158,26 @@ def _candidates(lesson: Lesson, writer: Writer, found: Drawn) -> str:
     ids += [found.id] if found.id not in ids else []
     top = max(last.probs[torch.tensor(ids)].max().item(), first.probs.max().item())
     heads = ("token", "given", "left")
-    head = tag("li", *(tag("span", esc(lesson.text(f"next.{k}"))) for k in heads), cls="way head")
+    head = tag("li", *(tag("span", esc(lesson.text(f"next.{k}"))) for k in heads), cls="may head")
     rows = [
         _candidate(lesson, writer, i, first.probs[i].item(), last.probs[i].item(), top, found.id)
         for i in ids
     ]
     says = lesson.text("next.says", nth=found.nth + 1, number=f"{found.number:.4f}")
-    return para(says, "says") + tag("ol", head, *rows, cls="ways")
+    return para(says, "says") + tag("ol", head, *rows, cls="may-come")
+
+
+def _other_side(lesson: Lesson, writer: Writer) -> str:
+    """What would be drawn with and without what was changed."""
+    if lesson.view.look.compared is None:
+        return ""
+    found = {side: writer.next(side) for side in ("before", "after")}
+    if None in found.values():
+        return ""
+    text = writer.model.tokenizer.token_text
+    tokens = {side: shown(text(drawn.id), 16) for side, drawn in found.items()}
+    same = found["before"].id == found["after"].id
+    return para(lesson.text("next.unchanged" if same else "next.changed", **tokens), "says outcome")
 
 
 def _candidate(
@@ -178,6 +192,6 @@ def _candidate(
         bar(left / top if top else 0.0),
     )
     says = lesson.text("next.pick", token=token)
-    cls = "way drawn" if i == drawn else "way" if left else "way out"
+    cls = "may drawn" if i == drawn else "may" if left else "may out"
     link = writer.state.link(**{WRITE: f"pick-{i}"})
     return tag("li", tag("a", *cells, cls=cls, title=says, aria_label=says, **link))

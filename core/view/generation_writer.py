@@ -25,9 +25,10 @@ from core.view.sampling_drawn import Drawn
 
 BRANCHES, LIMIT, AT_MOST = "branches", "limit", "new"  # the address
 LIMITS = ("stop", "slide")
-WRITE = "write"  # what a link asks for: step, back, to-<place>, pick-<token>, play, all, pause, new
+WRITE = "write"  # what a link asks for: step, back, to-<place>, pick-<token>, play, all, new
 OWNER, KEPT = "_write_of", "_write_kept"  # session: which text the tree belongs to; those of others
-PLAY, TICK, TYPED = "_write_play", "_write_tick", "_write_typed"  # session: what is to be done
+PLAY, TICK, PAUSE = "_write_play", "_write_tick", "_write_pause"  # session: what is to be done
+TYPED = "_write_typed"
 TEXTS = 16  # whose trees are kept
 LONGEST_TYPED = 400  # characters
 SECONDS = 0.4  # of writing in one run where many tokens are written at once
@@ -125,23 +126,31 @@ class Writer:
         fits = ids[-self.n_ctx :] if self.limit == "slide" else ids[: self.n_ctx]
         return tuple(fits)
 
-    def look(self) -> Look:
-        """All that was read as one full pass, with its last token looked at."""
+    def look(self, side: str = "") -> Look:
+        """All that was read as one full pass, with its last token looked at.
+
+        side: before or after a change, as far as there is one; by default the one that is shown.
+        """
         look, names = self._look, (self.model.key, self.model.variant)
         ids = self._window(self.ids)
         if look.compared is None:
             return replace(look, trace=_trace(*names, ids), token=len(ids) - 1, hidden=None)
         path = self.tree.ids()
-        texts = (
-            self._window([*trace.ids, *path])
-            for trace in (look.compared.after, look.compared.before)
-        )
+        texts = (self._window([*self._text(side), *path]) for side in ("after", "before"))
         compared = _compared(*names, *texts, st.session_state[changes.EDITS])
-        trace = compared.before if look.side == "before" else compared.after
+        trace = compared.before if (side or look.side) == "before" else compared.after
         return replace(look, trace=trace, compared=compared, token=len(trace) - 1)
 
-    def _reader(self) -> Reader:
-        changed = self._look.compared is not None and self._look.side != "before"
+    def _text(self, side: str) -> Sequence[int]:
+        """The text that the written tokens follow; it may be another one before a change."""
+        compared = self._look.compared
+        if compared is None or not side:
+            return self.prompt
+        return (compared.before if side == "before" else compared.after).ids
+
+    def _reader(self, side: str = "") -> Reader:
+        look = self._look
+        changed = look.compared is not None and (side or look.side) != "before"
         edits = st.session_state[changes.EDITS] if changed else ""
         return reader(self.model.key, self.model.variant, edits)
 
@@ -153,9 +162,14 @@ class Writer:
         """Keys and values of all that was read. Raises ValueError without a mask."""
         return self._reader().cache(full, self.n_first)
 
-    def next(self) -> Drawn | None:
-        """The token that comes next; None where the logits are no numbers to draw from."""
-        logits, previous = self.step(self.look().trace)["logits"][-1], list(self.ids)
+    def next(self, side: str = "") -> Drawn | None:
+        """The token that comes next; None where the logits are no numbers to draw from.
+
+        side: see `look`.
+        """
+        text, full = self._text(side), self.look(side).trace
+        step = self._reader(side).step(full, self.n_ctx if self.slid else len(text))
+        logits, previous = step["logits"][-1], [*text, *self.tree.ids()]
         try:
             chosen = self.settings.distribution(logits, previous)
         except SamplingError:
@@ -168,12 +182,12 @@ class Writer:
         """Do what was clicked, typed, or is due while it plays; then the address follows."""
         verb, _, what = self.state.asked.get(WRITE, "").partition("-")
         due, typed = st.session_state.pop(TICK, False), st.session_state.pop(TYPED, "")
+        if st.session_state.pop(PAUSE, False):
+            self.playing.update(left=0)
         if verb in ("play", "all"):
             runs = st.session_state.get(PLAY, {}).get("run", 0) + 1
             start = {"left": self.at_most, "of": self.at_most, "all": verb == "all"}
             st.session_state[PLAY] = start | {"run": runs}
-        elif verb == "pause":
-            self.playing.update(left=0)
         elif verb:
             self._edit(verb, what)
         elif typed:
