@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 import torch
 
 from core.generate.cost import needed
 from core.graph.op import Cost
 from core.models.model import PromptTrace
-from core.view.figures import POSITIVE, SHARE
+from core.view.figures import POSITIVE, SHARE, svg
 from core.view.generation_writer import Writer
-from core.view.html import number, shown, tiny
+from core.view.html import div, esc, image, number, para, shown, tag, tiny
 from core.view.lesson import Lesson
 from core.view.look import Look
+from core.view.sizes_tables import short
 from core.view.sketch import facts
 
 TOP = 5
 AHEAD = 32  # tokens that are shown at least, those that were not written yet dashed
 WAYS = ("cached", "uncached")
 COLOURS = dict(zip(WAYS, (SHARE, POSITIVE), strict=True))
-PLOTLY = {"displayModeBar": False}
-MARKED = 50  # written tokens up to which each is a dot on the line
+INKS = {
+    "cached": "light-dark(#1c6a9c,#6cb8e6)",
+    "uncached": "light-dark(#a34a00,#f0a35e)",
+}  # of text in these colours
+WIDTH, HEIGHT = 600, 260
 COUNTS = {
     "adds": lambda cost: cost.multiply_adds,
     "bytes": lambda cost: cost.bytes_read + cost.bytes_written,
@@ -61,12 +63,8 @@ def costs(lesson: Lesson, writer: Writer) -> None:
     found = {way: steps(writer, way, ahead) for way in WAYS}
     done = min(done, len(found["cached"]) - 1)
     st.html(_table(lesson, found, done))
-    with st.container(key="cost_charts"):
-        for kind, column in zip(("step", "sum"), st.columns(2), strict=True):
-            with column:
-                lesson.say(f"cost.{kind}")
-                figure = _chart(lesson, found, done, kind == "sum")
-                st.plotly_chart(figure, key=f"generation.{kind}", config=PLOTLY)
+    charts = (_chart(lesson, found, done, kind) for kind in ("step", "sum"))
+    st.html(div("cost-charts", *charts))
     lesson.say("cost.counted")
 
 
@@ -96,29 +94,37 @@ def _table(lesson: Lesson, found: dict[str, list[Cost]], done: int) -> str:
     return facts(heads, rows)
 
 
-def _chart(lesson: Lesson, found: dict[str, list[Cost]], done: int, summed: bool) -> go.Figure:
+def _chart(lesson: Lesson, found: dict[str, list[Cost]], done: int, kind: str) -> str:
     """Multiply-adds against the number of written tokens; what is not written yet is dotted."""
-    figure = go.Figure()
-    for way in WAYS:
-        values = [cost.multiply_adds for cost in found[way]]
-        y = np.asarray(list(accumulate(values)) if summed else values, np.float64)
-        x, name = np.arange(len(y), dtype=np.float32), lesson.text(f"cost.{way}")
-        for part, dash in ((slice(done, None), "dot"), (slice(0, done + 1), "solid")):
-            figure.add_scatter(
-                x=x[part],
-                y=y[part],
-                name=name,
-                mode="lines+markers" if dash == "solid" and done < MARKED else "lines",
-                line={"color": COLOURS[way], "width": 3 if dash == "solid" else 2, "dash": dash},
-                showlegend=dash == "solid",
-                hovertemplate=f"%{{x:,}}: %{{y:.4s}}<extra>{name}</extra>",
-            )
-    figure.update_layout(
-        height=320,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        font={"size": 16},
-        legend={"orientation": "h", "y": 1.2, "x": 0},
+    curves = {way: [cost.multiply_adds for cost in found[way]] for way in WAYS}
+    if kind == "sum":
+        curves = {way: list(accumulate(values)) for way, values in curves.items()}
+    top = max(map(max, curves.values()))
+    last = len(curves["cached"]) - 1
+    shapes, labels = [], []
+    for way, values in curves.items():
+        points = [
+            f"{WIDTH * i / max(last, 1):.1f},{HEIGHT * (1 - value / top):.1f}"
+            for i, value in enumerate(values)
+        ]
+        shapes += [_line(points[: done + 1], way, "0"), _line(points[done:], way, "2 7")]
+        x, y = points[done].split(",")
+        shapes.append(_line([f"{x},{y}", f"{x},{y}"], way, "0", 11))
+        says = f"{lesson.text(f'cost.{way}')}: {short(values[-1])}"
+        style = f"bottom:calc({values[-1] / top:.3f} * 14rem);color:{INKS[way]}"
+        labels.append(tag("b", esc(says), style=style))
+    says = f"{lesson.text('cost.axis')}. {lesson.text(f'cost.{kind}')}"
+    picture = image(svg(WIDTH, HEIGHT, shapes), says)
+    ends = div("ends", *(tag("span", esc(str(end))) for end in (0, last)))
+    caption = tag("figcaption", esc(lesson.text(f"cost.{kind}")))
+    axis = para(lesson.text("cost.written"), "axis")
+    plot = div("plot", tag("small", esc(lesson.text("cost.axis"))), div("lines", picture, *labels))
+    return tag("figure", caption, plot, ends, axis, cls="cost-chart")
+
+
+def _line(points: list[str], way: str, dash: str, width: int = 3) -> str:
+    return (
+        f'<polyline points="{" ".join(points)}" fill="none" stroke="{COLOURS[way]}" '
+        f'stroke-width="{width}" stroke-dasharray="{dash}" stroke-linecap="round" '
+        'vector-effect="non-scaling-stroke"/>'
     )
-    axis = {"rangemode": "tozero", "automargin": True, "fixedrange": True}
-    figure.update_xaxes(title=lesson.text("cost.written"), **axis)
-    return figure.update_yaxes(title=lesson.text("cost.axis"), **axis)
