@@ -161,7 +161,7 @@ def where(t: Text, trace: PromptTrace, ref: Ref) -> str:
             return t("opened.where.softmax", total=number(total), highest=number(highest.item()))
         case Normalize(eps):
             square = trace.value(inputs[-1], ref.index[:1])
-            values = {"root": number(math.sqrt(square + eps)), "square": number(square)}
+            values = {"root": number(op.root(square)), "square": number(square)}
             return t("opened.where.normalize", eps=number(eps), **values)
         case Mean() | Variance() | MeanSquare():
             return t("opened.where.mean", count=config.d_model)

@@ -34,10 +34,10 @@ LONGEST_TYPED = 400  # characters
 SECONDS = 0.4  # of writing in one run where many tokens are written at once
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False)
 def reader(key: str, variant: str, edits: str) -> Reader:
     """The steps of everybody who writes with this model and these changes."""
-    return Reader()
+    return Reader(memory=32 * 2**20)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)

@@ -225,3 +225,11 @@ def test_numbers_are_written_with_real_signs(value, text):
 
 def test_a_negative_second_factor_stands_in_brackets():
     assert str(Term((Factor(-2.0), Factor(-0.5)))) == "−2·(−0.5)"
+
+
+@pytest.mark.parametrize("variance", [-1.0, -1e-5])
+def test_a_variance_without_a_root_is_explained(variance):
+    trace = example("block").trace([0, 1, 2]).edit({"blocks.0.ln_2.var": {(1,): variance}})
+    found = trace.explain("blocks.0.ln_2.normed", (1, 0))
+    assert not math.isfinite(found.value)
+    assert not math.isfinite(found.terms[0].factors[1].value)

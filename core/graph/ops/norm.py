@@ -81,11 +81,15 @@ class Normalize(Op):
         centred = x - mean[0] if mean else x
         return centred / (spread + self.eps).sqrt()
 
+    def root(self, spread: float) -> float:
+        """What is divided by; NaN where a variance was set to less than -eps."""
+        return math.sqrt(spread + self.eps) if spread + self.eps >= 0 else math.nan
+
     def explain(self, index: Index, x: Operand, *statistics: Operand) -> tuple[Term, ...]:
         *mean, spread = (statistic.at(index[0]) for statistic in statistics)
         own = x.at(*index)
-        root = math.sqrt(spread.value + self.eps)
-        per_spread = Factor(1 / root, spread.refs, f"1/{number(root)}")
+        root = self.root(spread.value)
+        per_spread = Factor(1 / root if root else math.inf, spread.refs, f"1/{number(root)}")
         return (Term((distance(own, mean[0]) if mean else own, per_spread)),)
 
     def code(self, out: Variable, x: Variable, *statistics: Variable) -> str:
