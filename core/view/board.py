@@ -15,19 +15,21 @@ from core.view.figures import (
     NEGATIVE,
     POSITIVE,
     SHARE,
+    SHARES,
     degree,
     pooled,
     share_picture,
     signed_picture,
     token_colour,
 )
-from core.view.html import shown, signed_marks
+from core.view.html import share_marks, shown, signed_marks
 from core.view.look import Look
 
 WRITTEN = (40, 24)  # rows and columns up to which every cell has its number
-SIGNS = "=+·× "  # before the name of a matrix in a row of them
+SIGNS = "=+·×→ "  # before the name of a matrix in a row of them
 LONGEST = 14  # characters of a token in a label
 EVERY = 10  # of many columns without a name, the ones that are numbered
+SAID = ("masked", "opened", "was", "new", "pending", "readonly")  # of a cell, by the browser
 COLOURS = {"negative": NEGATIVE, "positive": POSITIVE, "share": SHARE}
 
 
@@ -61,7 +63,7 @@ def board(
 def _words(look: Look) -> dict:
     """What the browser says by itself; it fills in the {places}."""
     t = look.t
-    words = {key: t(f"matrix.{key}") for key in ("masked", "opened", "was", "pending", "readonly")}
+    words = {key: t(f"matrix.{key}") for key in SAID}
     problems = {key: t(f"matrix.problem.{key}") for key in ("empty", "nonsense", "zero", "range")}
     pasted = {"rows": "{rows}", "columns": "{columns}", "down": "{down}", "right": "{right}"}
     bad = {"row": "{row}", "column": "{column}", "text": "{text}", "problem": "{problem}"}
@@ -95,13 +97,13 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
         "words": {"row": _word(look, cut.rows), "column": _word(look, cut.columns)},
         "rows": _labels(look, cut.rows),
         "columns": _labels(look, cut.columns),
-        "values": numbers(cut.values),
+        "values": _values(look, cut),
         "before": None if cut.before is None else _before(look, cut),
         "changed": None if cut.changed is None else np.flatnonzero(cut.changed).tolist(),
         "masked": None if cut.masked is None else cut.masked.ravel().astype(int).tolist(),
         "kind": cut.kind,
-        "limit": cut.limit if cut.kind == "signed" else 1.0,
-        "degree": degree(cut.limit) if cut.kind == "signed" else 1,
+        "limit": cut.limit,
+        "degree": degree(cut.limit),
         "digits": cut.digits,
         "editable": look.side == "after" and journal.is_editable(look.trace, cut.name),
         "largest": torch.finfo(look.trace.model.dtype).max,
@@ -112,12 +114,22 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
     }
 
 
+def _values(look: Look, cut: Cut) -> list[float | str | None]:
+    """What the cells show; a word where a difference has nothing to be taken from."""
+    found = numbers(cut.values)
+    return found if cut.new is None else _worded(look, found, cut.new)
+
+
 def _before(look: Look, cut: Cut) -> list[float | str | None]:
     """The old values; a word for what had none."""
-    new = np.isnan(cut.before).ravel().tolist()
+    return _worded(look, numbers(cut.before, cut.values.dtype), np.isnan(cut.before))
+
+
+def _worded(
+    look: Look, values: list[float | str | None], new: np.ndarray
+) -> list[float | str | None]:
     word = look.t("matrix.new")
-    old = numbers(cut.before, cut.values.dtype)
-    return [word if is_new else value for is_new, value in zip(new, old, strict=True)]
+    return [word if is_new else value for value, is_new in zip(values, new.flat, strict=True)]
 
 
 def is_written(cut: Cut) -> bool:
@@ -186,14 +198,17 @@ def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
     signed = [
         (name, cut.limit) for name, cut in zip(names, cuts, strict=True) if cut.kind == "signed"
     ]
-    roles = {elements.role(cut.name) for cut in cuts}
-    found = [
-        {"kind": "signed", "ends": signed_marks(limit), "says": scale.says(t, names, limit)}
-        for names, limit in scale.distinct(signed)
-    ]
+    roles = {elements.role(cut.name) for cut in cuts if cut.kind == "share"}
+    scales = scale.distinct(signed)
+    kinds = [("signed", signed_marks(limit)) for _, limit in scales]
     for role, key in (("attn.weights", "share"), ("probs", "probability")):
         if role in roles:
-            found.append({"kind": "share", "ends": ["0", "1"], "says": t(f"matrix.legend.{key}")})
+            kinds.append(("share", share_marks()))
+            scales.append((t(f"matrix.legend.{key}"), SHARES))
+    found = [
+        {"kind": kind, "ends": ends, "says": says}
+        for (kind, ends), says in zip(kinds, scale.says(t, scales), strict=True)
+    ]
     marks = {
         "masked": any(cut.masked is not None for cut in cuts),
         "changed": any(cut.changed is not None and cut.changed.any() for cut in cuts),
@@ -208,8 +223,8 @@ def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
 
 def image(cut: Cut) -> str:
     """A picture with one dot per cell, or for the strongest of several."""
-    values = pooled(cut.values)
+    values = pooled(cut.values if cut.new is None else np.where(cut.new, 0.0, cut.values))
     if cut.kind == "share":
         masked = None if cut.masked is None else pooled(cut.masked.astype(int)).astype(bool)
-        return share_picture(values, 1.0, masked)
+        return share_picture(values, masked)
     return signed_picture(values, cut.limit)

@@ -99,6 +99,6 @@ def marked(cut: Cut, compared: Comparison | None, side: str) -> Cut:
         with np.errstate(invalid="ignore"):
             gap = np.where(changed, now - before, 0.0)
         kind = "signed" if cut.kind == "share" else cut.kind
-        limit = 1.0 if cut.kind == "share" else cut.limit
-        return replace(cut, values=gap, changed=changed, kind=kind, limit=limit)
+        new = np.isnan(before) & ~np.isnan(now)
+        return replace(cut, values=gap, changed=changed, new=new, kind=kind)
     return replace(cut, before=before if changed.any() else None, changed=changed)

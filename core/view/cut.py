@@ -20,6 +20,7 @@ KINDS = {
     "tokens.ids": "plain",
     "tokens.positions": "plain",
 }
+ARRAYS = ("values", "masked", "before", "changed", "new")  # one element for each cell
 PICKS = {"pos": "token", "query": "token", "key": "token", "head": "head"}
 
 Part = int | None | Sequence[int]
@@ -47,7 +48,8 @@ class Cut:
     index: as it was asked for, None and sequences for the axes that are drawn; axes: which of
     them are the rows and the columns, -1 for none. kind: signed, share or plain.
     masked: True where a cell is hidden. before: the old values, where something was changed, NaN
-    for what is new; changed: True where they differ, by default wherever they do.
+    for what is new; changed: True where they differ, by default wherever they do. new: True where
+    a difference has nothing to be taken from, so that its value is NaN.
     picks: what a click on a row's or column's label chooses.
     """
 
@@ -63,6 +65,7 @@ class Cut:
     masked: np.ndarray | None = None
     before: np.ndarray | None = None
     changed: np.ndarray | None = None
+    new: np.ndarray | None = None
     title: str = ""
     note: str = ""
     picks: dict[str, str] = field(default_factory=dict)
@@ -86,7 +89,7 @@ class Cut:
     def window(self, corner: Sequence[int], size: Sequence[int]) -> Cut:
         """The part of it that lies in a window, with its own labels."""
         rows, columns = (slice(i, i + n) for i, n in zip(corner, size, strict=True))
-        arrays = {key: getattr(self, key) for key in ("values", "masked", "before", "changed")}
+        arrays = {key: getattr(self, key) for key in ARRAYS}
         parts = {key: None if a is None else a[rows, columns] for key, a in arrays.items()}
         sides = {"rows": self.rows.part(rows), "columns": self.columns.part(columns)}
         return replace(self, **parts, **sides, title="", note="")

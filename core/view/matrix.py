@@ -166,7 +166,7 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
     says = "matrix.picture.pooled" if cells > 1 else "matrix.picture.says"
     size = {"rows": n_rows, "columns": n_columns}
     return {
-        "picture": _image(look.trace, cut),
+        "picture": _image(look, cut),
         "title": cut.title,
         "note": cut.note,
         "says": t(says, cells=cells, **size),
@@ -177,9 +177,11 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
     }
 
 
-def _image(trace: PromptTrace, cut: Cut) -> str:
-    """The picture of a large slice, drawn once for each trace."""
-    known = _images.setdefault(trace, {})
+def _image(look: Look, cut: Cut) -> str:
+    """The picture of a large slice, drawn once for each trace; a difference every time."""
+    if cut.new is not None:
+        return image(cut)
+    known = _images.setdefault(look.trace, {})
     key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit, degree(cut.limit))
     if key not in known:
         # A copy of the keys: another visitor of the same trace may be drawing just now.

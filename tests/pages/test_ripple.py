@@ -13,6 +13,7 @@ from core.models.catalogue import load
 from tests.support.app import components, drawn, open_page, said
 
 TEXT = "나는 밥을 먹었다"
+LONGER = "In the beginning God created the"
 EDIT = "v1~~blocks.0.attn.W_Q~0-0-1~0.8"
 EXAMPLE = {"model": "worked-example", "preset": "block"}
 ROLES = {  # of every stop of the strip: what is computed there
@@ -215,3 +216,16 @@ def test_core_and_page_agree_on_the_bundled_model():
     changed = [step for step in core.diff(before, after) if step.changed]
     at = open_page("logits", model="bundled", edits="v1~~blocks.2.attn.W_Q~0-3-3~2.0")
     assert f"{len(changed)} of {len(computed(before))} steps changed" in said(at)
+
+
+PAGES = ("embedding", "norm", "position", "scores", "heads", "stream", "mlp", "logits")
+
+
+@pytest.mark.parametrize("side", ["difference", "after"])
+@pytest.mark.parametrize("page", PAGES)
+def test_a_word_that_is_new_is_nowhere_a_number_that_is_none(page, side):
+    texts = {"prompt": "In the very beginning God created the", "was": LONGER}
+    at = open_page(page, **texts, token=2, side=side)
+    grids = [panel for data in components(at, "grid") for panel in data["panels"]]
+    assert "NaN" not in said(at)
+    assert not any("NaN" in (*panel["values"], *(panel["before"] or ())) for panel in grids)

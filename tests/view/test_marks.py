@@ -1,6 +1,7 @@
 """What is marked on a picture is what differs bit for bit, and what it was is said."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,18 @@ import pytest
 from core.changes import Put, align, apply
 from core.graph.op import Input
 from core.models.catalogue import load
-from core.view import heads_pictures, html, norm_residual, overview_belt, qkv_pictures, vector
-from core.view.compare import Comparison
+from core.view import (
+    heads_pictures,
+    html,
+    matrix,
+    norm_residual,
+    overview_belt,
+    qkv_pictures,
+    vector,
+)
+from core.view.board import board, image
+from core.view.compare import Comparison, marked
+from core.view.cut import cut
 from core.view.look import Look
 from core.view.marks import marks
 from core.view.texts import speaker
@@ -77,6 +88,38 @@ def test_a_new_token_is_said_to_be_new():
     found = marks(look, "embed.token", (None, None))
     np.testing.assert_array_equal(found.rows(), [False, True, False, False])
     assert found.was((1, 0)) == "new"
+
+
+def inserted(side):
+    model = random_model("gpt2")
+    old, new = model.trace([3, 4, 5]), model.trace([3, 9, 4, 5])
+    compared = Comparison(old, apply(new, []), align(old.ids, new.ids))
+    return Look(speaker("en"), new, Still(), 0, 0, 1, compared, side)
+
+
+@pytest.mark.parametrize("name, head", [("embed.sum", ()), ("blocks.0.attn.scores_masked", (0,))])
+def test_a_difference_from_nothing_is_the_word_new(name, head):
+    look, index = inserted("difference"), (*head, None, None)
+    found = marked(cut(look.trace, name, index), look.compared, "difference")
+    (panel,) = board(look, [found])["panels"]
+    values = np.array(panel["values"], object).reshape(found.values.shape)
+    old = look.compared.before[name][head].numpy()
+    kept = np.ix_([0, 2, 3], [0, 2, 3] if head else range(old.shape[1]))
+    assert set(values[1]) == {"new"} and "NaN" not in panel["values"]
+    gap = look.trace[name][head].numpy()[kept].astype(float) - np.where(old == -np.inf, 0, old)
+    gap[old == -np.inf] = 0.0
+    np.testing.assert_allclose(values[kept].astype(float), gap, rtol=1e-8, atol=1e-12)
+    assert "new" in board(look, [found.window((1, 0), (1, 2))])["panels"][0]["values"]
+    assert board(look, [found])["words"]["new"] == "new"
+
+
+def test_a_picture_of_a_difference_is_not_the_one_of_the_numbers_after():
+    look, index = inserted("difference"), (None, None)
+    plain = cut(look.trace, "embed.sum", index)
+    gap = marked(plain, look.compared, "difference")
+    after = matrix._image(look, marked(plain, look.compared, "after"))
+    assert matrix._image(look, gap) != after
+    assert image(gap) == image(replace(gap, values=np.nan_to_num(gap.values), new=None))
 
 
 def framed(made):

@@ -28,7 +28,7 @@ function makeCell(row, r, c, written) {
   element.setAttribute("aria-colindex", c + 2);
   Object.assign(element.dataset, { r, c });
   const number = written ? make("span", "number", element) : null;
-  const was = written ? make("s", "was", element) : null;
+  const was = written ? make("span", "was", element) : null;
   return { element, number, was, drawn: "" };
 }
 
@@ -51,13 +51,14 @@ function drawCell(view, cell, r, c) {
   const [background, ink] = masked ? ["", ""] : board.ink.cell(panel, value);
   element.style.background = background;
   element.style.color = ink;
+  const { words } = board.data;
   const old = changed && (panel.before || pending);
+  const isNew = before === words.new; // nothing is struck through that never was
   if (cell.number) {
     cell.number.textContent = masked && value === 0 ? "0" : short(value, panel.digits);
-    cell.was.textContent = old ? short(before, panel.digits) : "";
+    cell.was.replaceChildren(...(old ? [isNew ? before : make("s", "", null, short(before, panel.digits))] : []));
   }
-  const { words } = board.data;
-  const notes = [masked && words.masked, old && `${words.was} ${exact(before)}`, pending && words.pending,
+  const notes = [masked && words.masked, old && (isNew ? before : `${words.was} ${exact(before)}`), pending && words.pending,
     opened && words.opened];
   const place = [panel.rows[r].spoken, panel.columns[c].spoken].filter(Boolean).join(", ");
   cell.label = [`${place}: ${exact(value)}`, ...notes.filter(Boolean)].join(", ");
