@@ -4,7 +4,15 @@ import streamlit as st
 
 from core.analysis import mlp
 from core.models.gpt import CURVES
-from core.view import frame, interventions, mlp_curve, mlp_experiments, mlp_one_matrix, mlp_zoom
+from core.view import (
+    frame,
+    interventions,
+    matrix,
+    mlp_curve,
+    mlp_experiments,
+    mlp_one_matrix,
+    mlp_zoom,
+)
 from core.view import mlp_pictures as pictures
 from core.view.html import number, shown, tiny
 from core.view.lesson import Lesson
@@ -19,8 +27,22 @@ def steps(lesson, view, look):
         lesson.say("raw.says")
     st.html(pictures.glass(look))
     lesson.pictures("glass", pictures.steps(look))
+    learned(lesson, look)
     lesson.without(*interventions.of_mlp(look))
     lesson.formula(pictures.steps(look)[1:])
+
+
+def learned(lesson, look):
+    """The learned numbers, to be read and changed; those of a wide model when asked for."""
+    cuts = pictures.learned(look)
+    if not any(matrix.is_large(cut, numbers=True) for cut in cuts):
+        lesson.matrices("learned", cuts)
+        return
+    names = ", ".join(cut.title for cut in cuts)
+    folded = st.expander(lesson.text("learned", names=names), key="mlp.learned", on_change="rerun")
+    if folded.open:
+        with folded:
+            lesson.matrices("learned", cuts, numbers=True)
 
 
 def curve(lesson, view, look):

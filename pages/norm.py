@@ -29,7 +29,11 @@ with frame.page("norm") as view:
     if pictures.norms(look):
         place = pictures.chosen(look)
         st.html(pictures.choice(look, place) + pictures.step_by_step(look, place))
+        lesson.matrices("learned", pictures.learned(look, place), numbers=True)
         lesson.say("order.says", cls="outcome", order=pictures.order(look, place))
+        if each := pictures.each_token(look, place):
+            st.html(each)
+            lesson.pictures("each", pictures.measures(look, place))
         for i, cuts in enumerate(pictures.boards(look, place)):
             lesson.matrices(f"norm{i}", cuts, follow=True)
         lesson.formula(pictures.steps(look, place))

@@ -9,6 +9,7 @@ from core.models.config import Config
 from core.models.gpt import CURVES
 from core.models.published import GPT3
 from core.view import scale, vector
+from core.view.cut import Cut, cut
 from core.view.html import div, esc, para, tag
 from core.view.look import Look
 
@@ -39,24 +40,35 @@ def glass(look: Look) -> str:
     config = look.trace.model.config
     share = max(NARROWEST, 100 * config.d_model / config.d_mlp)
     keys = {name: name.rpartition(".")[2] for name in names} | {names[0]: "reads"}
-    parts = [_vector(look, names[0], ends[names[0]], share, "reads")]
+    legends = dict(zip(names, scale.apart(look.t, list(ends.values())), strict=True))
+    parts = [_vector(look, names[0], ends[names[0]], share, "reads", legends[names[0]])]
     for before, name in pairwise(names):
         width = share if name == names[-1] else 100.0
         parts.append(_between(look, before, name, share))
-        parts.append(_vector(look, name, ends[name], width, keys[name]))
+        parts.append(_vector(look, name, ends[name], width, keys[name], legends[name]))
     hint = "hint" if config.d_mlp <= vector.WRITTEN else "hint_many"
-    named = ((look.t(f"mlp.glass.{keys[name]}"), limit) for name, limit in ends.items())
-    legend = scale.legend(look.t, *named)
-    return div("glass", *parts) + legend + para(look.t(f"vector.{hint}"), "says")
+    return div("glass", *parts) + para(look.t(f"vector.{hint}"), "says")
 
 
-def _vector(look: Look, name: str, limit: float, share: float, key: str) -> str:
+def _vector(look: Look, name: str, limit: float, share: float, key: str, legend: str) -> str:
     size = look.trace.shape(name)[-1]
     label = tag("b", esc(look.t(f"mlp.glass.{key}"))), tag("span", esc(look.t("mlp.size", n=size)))
     row = vector.row(look, name, look.token, limit, "glass")
     return div(
-        "level", div("name", *label), div("line", row, style=f"width:{min(share, 100):.2f}%")
+        "level",
+        div("name", *label),
+        div("line", row, style=f"width:{min(share, 100):.2f}%"),
+        legend,
     )
+
+
+def learned(look: Look) -> list[Cut]:
+    """Its matrices and biases in the order in which they are used; a bias is one row."""
+    trace = look.trace
+    names = [part for name in steps(look)[1:] for part in trace.step(name).inputs]
+    return [
+        cut(trace, name, title=name.rpartition(".")[2]) for name in names if name in trace.weights
+    ]
 
 
 def _between(look: Look, before: str, name: str, share: float) -> str:

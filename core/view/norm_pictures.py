@@ -6,9 +6,11 @@ import numpy as np
 from torch import Tensor
 
 from core.analysis import norm
-from core.view import matrix, scale
+from core.graph import Ref
+from core.view import matrix, scale, vector
 from core.view.cut import Cut
-from core.view.html import div, esc, number, picks, tag, tiny
+from core.view.figures import cell_colour
+from core.view.html import cell, div, esc, ink, number, picks, shown, tag, tiny
 from core.view.look import Look
 from core.view.marks import marks
 from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, token
@@ -66,8 +68,7 @@ def step_by_step(look: Look, place: str) -> str:
     out, changed = look.values(f"{place}.out")[here], marks(look, f"{place}.out", (here, None))
     says = t("steps.norm.out.title")
     total = Row(esc(t("norm.steps.out")), out, "=", total=True, says=says, marks=changed)
-    before = stack(t, measured, scale.end(look.trace, source(look, place)))
-    return before + stack(t, [normed, *_learned(look, place), total], limit)
+    return stack(t, [*measured, normed, *_learned(look, place), total], limit)
 
 
 def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
@@ -75,12 +76,13 @@ def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
     t, trace, here = look.t, look.trace, look.token
     x = look.values(source(look, place))[here]
     changed = marks(look, source(look, place), (here, None))
+    read = scale.end(trace, source(look, place))
     if f"{place}.mean" not in trace:
         square = float(look.values(f"{place}.mean_square")[here])
         note = esc(t("norm.steps.square", square=number(square)))
         end = scale.end(trace, f"{place}.mean_square")
         square_row = Row("x²", x * x, note=note, says="x²", limit=end)
-        rows = [Row("x", x, says="x", marks=changed), square_row]
+        rows = [Row("x", x, says="x", marks=changed, limit=read), square_row]
         return rows, "x / √(mean(x²) + ε)", square
     mean, square = (float(look.values(f"{place}.{key}")[here]) for key in ("mean", "var"))
     terms = trace.explain(f"{place}.var", (here,)).terms
@@ -89,8 +91,8 @@ def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
     centred = esc(t("norm.steps.centred"))
     variance = esc(t("norm.steps.variance", square=number(square)))
     rows = [
-        Row("x", x, says="x", note=esc(f"μ = {number(mean)}"), marks=changed),
-        Row("x − μ", away, "−", note=centred, says="x − μ"),
+        Row("x", x, says="x", note=esc(f"μ = {number(mean)}"), marks=changed, limit=read),
+        Row("x − μ", away, "−", note=centred, says="x − μ", limit=read),
         Row("(x − μ)²", away * away, note=variance, says="(x − μ)²", limit=end),
     ]
     return rows, "(x − μ) / √(σ² + ε)", square
@@ -109,23 +111,75 @@ def _learned(look: Look, place: str) -> list[Row]:
     return rows
 
 
+def learned(look: Look, place: str) -> list[Cut]:
+    """γ and β as matrices of one row, in which they can be changed."""
+    keys = [key for key in ("gamma", "beta") if f"{place}.{key}" in look.trace.weights]
+    options = [
+        {"title": look.t(f"opened.role.norm.{key}.short"), "note": look.t(f"norm.steps.{key}")}
+        for key in keys
+    ]
+    return [
+        matrix.cut(look.trace, f"{place}.{key}", **option)
+        for key, option in zip(keys, options, strict=True)
+    ]
+
+
 def boards(look: Look, place: str) -> list[list[Cut]]:
     """What the norm computes for all tokens: in one line if there is room, else in several.
 
-    Of a wide model not every step in between is drawn.
+    Of a wide model not every step in between is drawn; of a long text `each_token` draws what is
+    one number each.
     """
-    long, wide = len(look.trace) > FEW_TOKENS, look.trace.model.config.d_model > WIDE
-    one_each = [_cut(look, place, key, transposed=long) for key in ("mean", "var", "mean_square")]
-    rows = [_cut(look, place, key) for key in (("out",) if wide else ("normed", "out"))]
-    found = [[cut for cut in cuts if cut] for cuts in (one_each, rows)]
-    return found if long or wide else [found[0] + found[1]]
+    wide = look.trace.model.config.d_model > WIDE
+    one_each = [] if _is_long(look) else [_cut(look, name) for name in measures(look, place)]
+    rows = [_cut(look, f"{place}.{key}") for key in (("out",) if wide else ("normed", "out"))]
+    return [one_each, rows] if wide and one_each else [one_each + rows]
 
 
-def _cut(look: Look, place: str, key: str, **options: bool) -> Cut | None:
-    name = f"{place}.{key}"
-    if name not in look.trace:
-        return None
-    return matrix.cut(look.trace, name, title=look.t(f"steps.norm.{key}.title"), **options)
+def _is_long(look: Look) -> bool:
+    return len(look.trace) > FEW_TOKENS
+
+
+def measures(look: Look, place: str) -> list[str]:
+    """The steps that are one number for each token."""
+    names = (f"{place}.{key}" for key in ("mean", "var", "mean_square"))
+    return [name for name in names if name in look.trace]
+
+
+def _cut(look: Look, name: str) -> Cut:
+    return matrix.cut(look.trace, name, title=_title(look, name))
+
+
+def _title(look: Look, name: str) -> str:
+    return look.t(f"steps.norm.{_short(name)}.title")
+
+
+def each_token(look: Look, place: str) -> str:
+    """Of a long text, what is one number for each token; each can be opened. Else empty."""
+    names = measures(look, place) if _is_long(look) else []
+    legends = scale.apart(look.t, [scale.end(look.trace, name) for name in names]) if names else []
+    return "".join(
+        div("labelled", tag("b", esc(_title(look, name))), _measured_of_each(look, name), legend)
+        for name, legend in zip(names, legends, strict=True)
+    )
+
+
+def _measured_of_each(look: Look, name: str) -> str:
+    """The tokens with their numbers, those in between left out."""
+    values, changed = look.values(name), marks(look, name, (None,))
+    limit, cells = scale.end(look.trace, name), []
+    for row in look.rows:
+        if isinstance(row, range):
+            cells.append(look.left_out(len(row)))
+            continue
+        value = float(values[row])
+        link = vector.opens(look, Ref(name, (row,)), number(value), "each")
+        here = "here" if row == look.token else None
+        cls = " ".join(filter(None, ("fired-at", here, ink(value, limit))))
+        inner = tag("span", esc(shown(look.trace.tokens[row], 10))) + tag("small", number(value))
+        style = f"background:{cell_colour(value, limit)}"
+        cells.append(cell("a", inner, changed.was(row), cls=cls, style=style, **link))
+    return div("whens", *cells)
 
 
 def steps(look: Look, place: str) -> list[str]:
