@@ -138,7 +138,7 @@ def _one(lesson: Lesson, look: Look, new: int) -> None:
             f"blocks.{layer}.attn.{part}{end}",
             (head, rows, None),
             title=lesson.text(f"cache.{part}"),
-            note=lesson.text(f"cache.{part}_note"),
+            note=lesson.text(f"cache.note.{part}"),
             row_labels=[labels[i] for i in rows or range(n)],
             picks=False,
         )
