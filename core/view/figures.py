@@ -43,6 +43,10 @@ class Root(float):
         return made
 
 
+# Where colours of shares end: attention over hundreds of tokens gives most of them next to nothing.
+SHARES = Root(1.0, 3)
+
+
 def degree(limit: float) -> int:
     """With which root of a value the colours of a scale grow; 1 if evenly."""
     return limit.degree if isinstance(limit, Root) else 1
@@ -63,18 +67,22 @@ def nice_limit(top: float) -> float:
 
 def signed_picture(values: np.ndarray, limit: float) -> str:
     """Rows of signed values as a PNG data URI, one pixel each; masked (−∞) cells are hatched."""
-    scaled = np.clip(np.nan_to_num(values, neginf=0.0) / float(limit), -1.0, 1.0)
-    if (root := degree(limit)) > 1:
-        scaled = np.sign(scaled) * np.abs(scaled) ** (1 / root)
-    levels = (STEPS + np.rint(scaled * STEPS)).astype(np.uint8)
+    levels = (STEPS + np.rint(_scaled(values, limit) * STEPS)).astype(np.uint8)
     return _png(levels, np.isneginf(values), _signed_palette())
 
 
-def share_picture(values: np.ndarray, top: float = 1.0, masked: np.ndarray | None = None) -> str:
-    """Rows of shares (0 to `top`) as a PNG data URI."""
-    levels = np.rint(np.clip(values / top, 0.0, 1.0) * 2 * STEPS).astype(np.uint8)
+def share_picture(values: np.ndarray, masked: np.ndarray | None = None) -> str:
+    """Rows of shares as a PNG data URI."""
+    levels = np.rint(np.maximum(_scaled(values, SHARES), 0.0) * 2 * STEPS).astype(np.uint8)
     hidden = np.zeros(values.shape, bool) if masked is None else masked
     return _png(levels, hidden, _share_palette())
+
+
+def _scaled(values: np.ndarray, limit: float) -> np.ndarray:
+    """How strongly each is coloured, from -1 to 1; masked ones not at all."""
+    parts = np.clip(np.nan_to_num(values, neginf=0.0) / float(limit), -1.0, 1.0)
+    root = degree(limit)
+    return parts if root == 1 else np.sign(parts) * np.abs(parts) ** (1 / root)
 
 
 def pooled(values: np.ndarray, widest: int = WIDEST) -> np.ndarray:
@@ -116,7 +124,7 @@ def strength(value: float, limit: float) -> float:
 
 def share_colour(value: float) -> str:
     """The share scale for one cell, as CSS."""
-    return f"color-mix(in srgb, {SHARE} {min(value, 1.0):.0%}, transparent)"
+    return f"color-mix(in srgb, {SHARE} {strength(max(value, 0.0), SHARES):.0%}, transparent)"
 
 
 def _png(levels: np.ndarray, masked: np.ndarray, palette: np.ndarray) -> str:

@@ -11,6 +11,7 @@ from core.view.figures import (
     NEGATIVE,
     POSITIVE,
     SHARE,
+    SHARES,
     cell_colour,
     degree,
     share_colour,
@@ -191,7 +192,7 @@ def ink(value: float, limit: float | None) -> str | None:
     With it every number has a contrast of 4.5 to its cell, on a light page and on a dark one
     (4.3 for white on the strongest blue).
     """
-    part = abs(value) if limit is None else strength(value, limit)
+    part = strength(value, SHARES if limit is None else limit)
     if part < STRONG:
         return None
     if limit is None or part < (ORANGE if value > 0 else PURPLE):
@@ -213,10 +214,15 @@ def signed_marks(limit: float) -> list[str]:
     return [f"≤ {marks[0]}", *marks[1:-1], f"≥ {marks[-1]}"]
 
 
-def share_legend(says: str, top: float = 1.0) -> str:
-    """The scale of shares, from nothing to `top`."""
+def share_legend(says: str) -> str:
+    """The scale of shares, from nothing to all."""
     bar = f"background:linear-gradient(90deg,transparent,{SHARE})"
-    return _legend(bar, ["0", number(top, 0 if top == 1 else 2)], says)
+    return _legend(bar, share_marks(), says)
+
+
+def share_marks() -> list[str]:
+    """The numbers along the scale of shares: its ends, and the share that has half the colour."""
+    return ["0", f"{SHARES / 2 ** degree(SHARES):.3g}", f"{SHARES:g}"]
 
 
 def _legend(bar: str, ends: list[str], says: str) -> str:

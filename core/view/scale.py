@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,7 +22,7 @@ from torch import Tensor
 from core.analysis import residual
 from core.models.model import Model, PromptTrace
 from core.view.elements import role
-from core.view.figures import Root, degree, nice_limit
+from core.view.figures import SHARES, Root, degree, nice_limit
 from core.view.html import div, para, signed_legend
 from core.view.texts import Text
 
@@ -31,7 +31,8 @@ UNTRAINED = 8  # tokens that a model without a prompt of its own is measured on
 FAINTEST = 0.17  # how strongly even the smallest matrix of a quantity is coloured, if a root can
 COVERED = 0.95  # of each role's values lie within the scale
 ROWS = 64  # of a product of two weights, to measure it
-UNSIGNED = ("attn.weights", "probs", "embed.onehot", "tokens.ids", "tokens.positions")
+SHARED = ("attn.weights", "probs", "embed.onehot")  # from 0 to 1 in every model
+UNSIGNED = (*SHARED, "tokens.ids", "tokens.positions")
 
 WEIGHT = re.compile(r"(W|b)_\w+$|gamma$|beta$")
 
@@ -65,6 +66,8 @@ def end(trace: PromptTrace, name: str) -> float:
 
     An edited or switched trace has the scale of the trace that it was made from.
     """
+    if role(name) in SHARED:
+        return SHARES
     first = trace
     while first.base is not None:
         first = first.base
@@ -83,14 +86,21 @@ def distinct(named: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     return [(", ".join(names) if several else "", limit) for names, limit in found.values()]
 
 
-def says(t: Text, names: str, limit: float) -> str:
-    """What stands beside a scale in a legend: whose it is, and that it is not even."""
-    return " · ".join(filter(None, [names, t("matrix.legend.uneven") if degree(limit) > 1 else ""]))
+def says(t: Text, scales: Sequence[tuple[str, float]]) -> list[str]:
+    """What stands beside each scale: whose it is, and at the first uneven one that it is that."""
+    uneven = next((i for i, (_, limit) in enumerate(scales) if degree(limit) > 1), None)
+    notes = [t("matrix.legend.uneven") if i == uneven else "" for i in range(len(scales))]
+    return [
+        " · ".join(filter(None, [names, note]))
+        for (names, _), note in zip(scales, notes, strict=True)
+    ]
 
 
 def legend(t: Text, *named: tuple[str, float], note: str = "") -> str:
     """The legends of a picture, as HTML. named: what is drawn, with its scale."""
-    drawn = [signed_legend(limit, says(t, names, limit)) for names, limit in distinct(named)]
+    scales = distinct(named)
+    texts = says(t, scales)
+    drawn = [signed_legend(limit, text) for (_, limit), text in zip(scales, texts, strict=True)]
     return div("legends", *drawn, para(note, "says") if note else "")
 
 

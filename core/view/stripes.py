@@ -196,7 +196,7 @@ def square(
     n, nowhere = len(shares), np.zeros(shares.shape, bool)
     hidden, gone = (nowhere if where is None else where for where in (hidden, gone))
     if n > most:
-        drawn = share_picture(np.minimum(shares, 1.0), masked=hidden | gone)
+        drawn = share_picture(shares, masked=hidden | gone)
         return framed(look, drawn, caption, n)
     heads = (tag("th", _name(look, i), scope="col") for i in range(n))
     body = (_line(look, i, shares[i], hidden[i], gone[i]) for i in range(n))

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_hatching_can_be_seen_at_any_size_and_leaves_the_values_alone(n):
     picture = pixels(figures.share_picture(shares, masked=hidden))
     size = len(picture) // n
     each = picture[::size, ::size]
-    assert np.abs(each[~hidden, 3] - shares[~hidden] * 255).max() <= 1.1
+    assert np.abs(each[~hidden, 3] - np.cbrt(shares[~hidden]) * 255).max() <= 1.1
     grey = picture[hidden.repeat(size, 0).repeat(size, 1)]
     assert (grey[:, :3] == rgb(figures.MASKED)).all()
     last = picture[: size * n // 2, -1, 3]  # down half of the right edge, where all is masked
@@ -83,9 +84,23 @@ def test_single_masked_cell_of_many_never_looks_like_zero():
         assert (picture[..., 3] > 0).sum() == 1
 
 
-def test_shares_are_proportional():
-    alphas = pixels(figures.share_picture(np.array([[0.0, 0.5, 1.0]])))[0, :, 3]
-    assert list(alphas) == [0, 128, 255]
+def test_shares_have_the_colour_of_their_root_in_pictures_and_in_cells():
+    shares = [0.0, 0.008, 0.125, 1.0, 1.5]
+    alphas = pixels(figures.share_picture(np.array([shares])))[0, :, 3]
+    assert list(alphas) == [0, 51, 128, 255, 255]
+    parts = [re.search(r"(\d+)%", figures.share_colour(share)).group(1) for share in shares]
+    assert parts == ["0", "20", "50", "100", "100"]
+
+
+def test_even_attention_over_a_long_text_can_be_seen():
+    """A share of 1/100 evenly coloured would be 3 of 255, which no eye tells from nothing."""
+    picture = pixels(figures.share_picture(np.full((100, 100), 0.01)))
+    assert picture[..., 3].min() >= 50
+
+
+def test_a_share_below_0_that_an_edit_made_has_no_colour():
+    assert pixels(figures.share_picture(np.array([[-0.5]])))[0, 0, 3] == 0
+    assert " 0%" in figures.share_colour(-0.5)
 
 
 @pytest.mark.parametrize(

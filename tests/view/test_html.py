@@ -1,6 +1,7 @@
 """HTML helpers: nothing typed is ever markup, and numbers read as people write them."""
 
 import math
+import re
 
 import pytest
 
@@ -52,6 +53,11 @@ def test_masked_cells_say_so():
 def test_tokens_show_their_spaces_and_are_not_endless():
     assert html.shown(" sat\n") == "·sat↵"
     assert len(html.shown("x" * 999)) == html.LONGEST
+
+
+def test_legend_of_shares_names_the_share_of_half_the_colour():
+    ends = re.findall("<span>(.*?)</span>", html.share_legend(""))
+    assert ends == ["0", "0.125", "1"]
 
 
 def test_legend_of_a_root_scale_names_the_middles():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.view.figures import NEGATIVE, POSITIVE, SHARE
+from core.view.figures import NEGATIVE, POSITIVE, SHARE, SHARES, strength
 from core.view.html import ink
 
 CSS = (Path(__file__).resolve().parents[2] / "assets/css/overview.css").read_text(encoding="utf-8")
@@ -43,5 +43,6 @@ def test_number_stands_out_from_its_cell_at_every_strength(colour, sign, theme):
     for percent in range(101):
         part = percent / 100
         cell = [part * a + (1 - part) * b for a, b in zip(rgb(colour), page, strict=True)]
-        cls = ink(part, None) if sign == 0 else ink(sign * part, 1.0)
+        cls = ink(part**3, None) if sign == 0 else ink(sign * part, 1.0)
+        assert sign or strength(part**3, SHARES) == pytest.approx(part)
         assert contrast(cell, rgb(ink_colour(cls, theme))) > 4.3, (percent, cls)

@@ -11,6 +11,7 @@ import core
 from core.view import engine, scale
 from core.view.elements import role
 from core.view.figures import NEGATIVE, POSITIVE, degree, strength
+from core.view.texts import speaker
 from tests.support.app import components, drawn, open_page
 
 PAGES = "overview embedding position qkv scores heads norm mlp logits stream"
@@ -179,6 +180,22 @@ def test_pages_share_the_models_of_the_engine():
     table = scale._known[trace.model]
     scale.end(engine.trace("worked-example", "block", (2, 1, 0)), "logits")
     assert scale._known[engine.load("worked-example", "block")] is table
+
+
+def test_shares_have_one_scale_in_every_model_and_for_every_text(model, reference):
+    for trace in (reference, model.trace([0])):
+        for name in ("blocks.0.attn.weights", "probs", "embed.onehot"):
+            assert exact(scale.end(trace, name)) == (1.0, 3)
+
+
+def test_colours_are_said_to_be_uneven_once():
+    t = speaker("en")
+    uneven = t("matrix.legend.uneven")
+    scales = [("W", 1.0), ("R", scale.Root(5.0)), ("A", scale.Root(1.0))]
+    assert scale.says(t, scales) == ["W", f"R · {uneven}", "A"]
+    assert scale.says(t, [("", 1.0)]) == [""]
+    drawn = scale.legend(t, ("x", scale.Root(5.0)), ("y", scale.Root(2.0)))
+    assert drawn.count(uneven) == 1
 
 
 def test_distinct_scales_are_named_only_where_there_are_several():
