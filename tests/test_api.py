@@ -136,9 +136,10 @@ def test_the_device_can_be_chosen(name):
     assert core.load("worked-example", device=name).device == torch.device("cpu")
 
 
-def test_the_processor_is_described_with_its_threads():
-    expected = f"CPU, {torch.get_num_threads()} threads"
-    assert core.describe_device(torch.device("cpu")) == expected
+@pytest.mark.parametrize(("threads", "words"), [(1, "CPU, 1 thread"), (8, "CPU, 8 threads")])
+def test_the_processor_is_described_with_its_threads(monkeypatch, threads, words):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert core.describe_device(torch.device("cpu")) == words
 
 
 def test_one_users_edit_never_reaches_another():

@@ -44,11 +44,14 @@ class Picture {
   }
 
   // Where the window was put; where something else is to be seen since then, moved to show it.
+  // A row is to be seen where it is largest, which begins at column `start`.
   // core/view/matrix.py finds the same.
   wanted() {
-    const { data: { seen, window }, asked } = this;
+    const { data: { seen, start, window }, asked } = this;
     if (String(seen) === String(asked.seen)) return asked.corner;
-    return asked.corner.map((place, i) => seen[i] === null ? place : clamp(place, seen[i] - window[i] + 1, seen[i]));
+    const [row, column] = asked.corner.map((place, i) =>
+      seen[i] === null ? place : clamp(place, seen[i] - window[i] + 1, seen[i]));
+    return [row, start ?? column];
   }
 
   move(corner) {

@@ -22,5 +22,6 @@ def describe_device(device: torch.device) -> str:
         case "mps":
             return "Apple GPU (MPS)"
         case "cpu":
-            return f"CPU, {torch.get_num_threads()} threads"
+            threads = torch.get_num_threads()
+            return f"CPU, {threads} thread{'' if threads == 1 else 's'}"
     return str(device)

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import streamlit as st
 
 from core.graph import Ref
@@ -142,10 +143,11 @@ def _picture(look: Look, key: str, cut: Cut, options: dict) -> None:
     narrow = n_columns <= n_rows
     window = [min(WINDOW[0], n_rows), min(BESIDE if narrow else WINDOW[1], n_columns)]
     seen = _seen(look, cut, options)
-    corner = corner_of(st.session_state.get(key), cut.values.shape, window, seen)
+    start = _start(cut, seen, window)
+    corner = corner_of(st.session_state.get(key), cut.values.shape, window, seen, start)
     left, right = st.columns([1, 3]) if narrow else (st.container(), st.container())
     with left:
-        data = _picture_data(look, cut, window) | {"seen": seen}
+        data = _picture_data(look, cut, window) | {"seen": seen, "start": start}
         component("picture", "picture")(key=key, data=data, on_corner_change=lambda: None)
     with right:
         matrices(look, f"{key}_window", [cut.window(corner, window)], **options)
@@ -157,6 +159,16 @@ def _seen(look: Look, cut: Cut, options: dict) -> list[int | None]:
         return list(options["chosen"].values())
     follows = options["follow"] and cut.picks.get("row") == "token" and look.token in cut.rows.at
     return [cut.rows.at.index(look.token) if follows else None, None]
+
+
+def _start(cut: Cut, seen: Sequence[int | None], window: Sequence[int]) -> int | None:
+    """The first column that the window shows until it is moved: around the row's largest value."""
+    row, column = seen
+    if row is None or column is not None:
+        return None
+    sizes = np.abs(np.nan_to_num(cut.values[row], nan=0.0, posinf=0.0, neginf=0.0))
+    middle = int(sizes.argmax()) - window[1] // 2
+    return max(0, min(middle, len(sizes) - window[1]))
 
 
 def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
@@ -192,12 +204,16 @@ def _image(look: Look, cut: Cut) -> str:
 
 
 def corner_of(
-    state: Any, shape: Sequence[int], window: Sequence[int], seen: Sequence[int | None]
+    state: Any,
+    shape: Sequence[int],
+    window: Sequence[int],
+    seen: Sequence[int | None],
+    start: int | None = None,
 ) -> list[int]:
     """The first row and column of the window that the picture's component asks for.
 
-    Where `seen` is not what it was when that was asked for, the window moves to show it. The
-    component, assets/components/picture.js, finds the same.
+    Where `seen` is not what it was when that was asked for, the window moves to show it, and to
+    the column `start`. The component, assets/components/picture.js, finds the same.
     """
     sent = state.get("corner") if state else None
     asked = sent.get("corner") if isinstance(sent, Mapping) else None
@@ -208,6 +224,7 @@ def corner_of(
             i if here is None else max(min(i, here), here - size + 1)
             for i, here, size in zip(asked, seen, window, strict=True)
         ]
+        asked[1] = asked[1] if start is None else start
     return [max(0, min(i, n - w)) for i, n, w in zip(asked, shape, window, strict=True)]
 
 

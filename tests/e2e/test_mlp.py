@@ -42,13 +42,13 @@ def test_window_of_a_long_text_follows_the_token_until_it_is_moved(page, settled
     page.goto(f"/mlp?model=bundled&lang=en&token=29&prompt={'+and' * 32}")
     settled(page)
     picture = page.get_by_role("application", name=re.compile("^Hidden, "))
-    place = page.get_by_text("In numbers: rows 20–29, columns 0–7").first
+    place = page.get_by_text("In numbers: rows 20–29, columns").first
     expect(place).to_be_visible()
     picture.press("PageUp")
     settled(page)
     cell = page.get_by_role("gridcell", name=re.compile("^token ·and 10, neuron"))
-    expect(page.get_by_text("In numbers: rows 10–19, columns 0–7")).to_have_count(1)
+    expect(page.get_by_text("In numbers: rows 10–19, columns")).to_have_count(1)
     expect(cell).to_have_count(8)
     page.get_by_role("slider", name="Token").press("Home")
     settled(page)
-    expect(page.get_by_text("In numbers: rows 0–9, columns 0–7")).to_have_count(3)
+    expect(page.get_by_text("In numbers: rows 0–9, columns")).to_have_count(3)

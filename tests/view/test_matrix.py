@@ -16,7 +16,7 @@ from core.view.board import board, image, numbers
 from core.view.cut import cut, digits_for
 from core.view.figures import pooled
 from core.view.look import Look
-from core.view.matrix import corner_of, is_large
+from core.view.matrix import _start, corner_of, is_large
 from core.view.texts import speaker
 
 APP = str(Path(__file__).parents[1] / "e2e" / "matrix_app.py")
@@ -223,6 +223,22 @@ def test_a_window_shows_the_row_where_we_look_until_it_is_moved_away():
     assert corner_of(moved, (256, 12), (10, 12), [104, None]) == [100, 0]  # there already
     assert corner_of(moved, (256, 12), (10, 12), [254, None]) == [245, 0]
     assert corner_of(moved, (256, 12), (10, 12), [7, None]) == [7, 0]
+
+
+def test_a_window_begins_where_the_row_is_largest_until_it_is_moved_away(trace):
+    scores = replace(cut(trace, "blocks.0.attn.scores_masked", (0, None, None)), masked=None)
+    values = np.zeros((256, 256))
+    values[255, 100], values[255, 30], values[255, 200], values[9, 254] = -5, 4, -np.inf, 1
+    large = replace(scores, values=values)
+    assert _start(large, [255, None], [10, 8]) == 96  # the largest in the middle
+    assert _start(large, [9, None], [10, 8]) == 248  # and inside
+    assert _start(large, [0, None], [10, 8]) == 0
+    assert _start(large, [None, None], [10, 8]) is None
+    assert _start(large, [255, 3], [10, 8]) is None  # a number that is looked at is shown
+    assert corner_of(None, (256, 256), (10, 8), [255, None], 96) == [246, 96]
+    moved = {"corner": {"corner": [100, 7], "seen": [255, None]}}
+    assert corner_of(moved, (256, 256), (10, 8), [255, None], 50) == [100, 7]  # another head
+    assert corner_of(moved, (256, 256), (10, 8), [9, None], 248) == [9, 248]
 
 
 @pytest.mark.parametrize(
