@@ -150,7 +150,7 @@ class Opened {
       make("span", "", rest, data.rest.value);
       make("small", "", rest, ` ${data.rest.text}`);
     }
-    const result = make("span", "result", box, data.terms.length ? " = " : "");
+    const result = make("span", "result", box, data.terms.length ? data.joint ?? " = " : "");
     make("b", "", result, data.value);
     if (data.exact) make("small", "", result, ` (${data.exact})`);
     if (data.rest || data.everything) {

@@ -70,7 +70,7 @@ class Sum:
     def exact(self) -> str:
         """Seven digits of the value, where four do not say it all."""
         full = f"{self.value:.7g}".replace("-", "−")
-        return "" if full == number(self.value) else full
+        return "" if full == number(self.value) or not math.isfinite(self.value) else full
 
 
 def value_text(trace: PromptTrace, ref: Ref) -> str:

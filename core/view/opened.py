@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.graph import Ref
 from core.graph.explain import number
-from core.graph.ops import Concat, Same
+from core.graph.ops import Concat, Mask, Same
 from core.models.model import PromptTrace
 from core.view import elements, opened_change
 from core.view.arithmetic import (
@@ -36,7 +36,7 @@ KEY = "opened"  # of the component; the link is under OPEN, in the session and i
 OPEN, ALL = "open", "_open_all"
 AT = "_open_at"  # session: the key of the matrix in which the trail began or went on
 LINK_AT = "at"  # in a picture's link: the picture's key
-PASSING = (Same, Concat)  # ops that change no number: no stops of their own on the way back
+PASSING = (Same, Concat, Mask)  # where they change no number they are no stops on the way back
 MOST = 400  # terms that are written out when all are asked for
 
 
@@ -187,6 +187,8 @@ def _arithmetic(t: Text, trace: PromptTrace, trail: Trail, found: Sum) -> dict:
         "exact": found.exact,
         "count": len(found.terms) + found.n_rest,
     }
+    if kind == "attn.scores_masked" and _hidden(trace, ref):
+        return _replaced(t, trace, trail)
 
 
 def _drawn(t: Text, trace: PromptTrace, trail: Trail, piece: Piece) -> dict:
@@ -203,6 +205,16 @@ def _drawn(t: Text, trace: PromptTrace, trail: Trail, piece: Piece) -> dict:
 
 
 def _go() -> None:
+def _replaced(t: Text, trace: PromptTrace, trail: Trail) -> dict:
+    """A score that the mask replaced, and what it would be."""
+    ref = trail[-1]
+    score = Ref(trace.step(ref.name).inputs[0], ref.index)
+    start, end = t("opened.replaced", score="{score}").split("{score}")
+    pieces = (Piece(start), Piece(value_text(trace, score), score), Piece(f"{end} "))
+    terms = [[_drawn(t, trace, trail, piece) for piece in pieces]]
+    return {"left": "", "terms": terms, "joint": "", "value": value_text(trace, ref), "exact": ""}
+
+
     """Open what a click asks for; nothing in it is trusted before the page reads it."""
     asked = st.session_state[KEY].get("go")
     if isinstance(asked, str):

@@ -300,7 +300,11 @@ def test_the_way_back_ends_at_token_ids_and_weights(trace):
     assert ends - {"tokens.ids", "tokens.positions"} <= set(trace.weights)
     steps = {name for name in trace.steps if name != "embed.onehot"}
     assert steps <= {ref.name for ref in seen} | passed
-    assert passed == {"blocks.0.resid_in", "blocks.0.attn.concat"}
+    assert passed == {
+        "blocks.0.resid_in",
+        "blocks.0.attn.concat",
+        "blocks.0.attn.scores_masked",
+    }
 
 
 def operands_of(trace, ref):
@@ -323,6 +327,33 @@ def test_what_only_passes_a_number_on_is_no_stop_but_named(trace):
     assert decode(out["terms"][0][0]["to"])[-1].name == "blocks.0.attn.heads"
     direct = opened.content(t, trace, encode([Ref("blocks.0.ln_1.normed", (2, 0))]))
     assert direct["passed"] == ""
+
+
+def test_mask_is_a_stop_only_where_it_replaces_a_score(trace):
+    t = speaker("en")
+    share = opened.content(t, trace, encode([Ref("blocks.0.attn.weights", (0, 2, 1))]))
+    link = share["terms"][0][0]["to"]
+    assert decode(link)[-1] == Ref("blocks.0.attn.scores_scaled", (0, 2, 1))
+    assert "Masked score of 먹었다 (2) on 밥을 (1)" in opened.content(t, trace, link)["passed"]
+    hidden = Ref("blocks.0.attn.scores_masked", (0, 0, 2))
+    assert opened.source(trace, hidden) == (hidden, ())
+    edited = trace.edit({"blocks.0.attn.scores_masked": {(0, 2, 1): 5.0}})
+    by_hand = Ref("blocks.0.attn.scores_masked", (0, 2, 1))
+    assert opened.source(edited, by_hand) == (by_hand, ())
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_masked_score_leads_on_to_the_score_that_it_would_be(trace, language):
+    t, here = speaker(language), Ref("blocks.0.attn.scores_masked", (0, 0, 2))
+    drawn = opened.content(t, trace, encode([here]))
+    score = trace.value("blocks.0.attn.scores_scaled", (0, 0, 2))
+    (pieces,) = drawn["terms"]
+    assert number_of(pieces[1]["text"]) == pytest.approx(score, rel=1e-3)
+    assert decode(pieces[1]["to"]) == (here, Ref("blocks.0.attn.scores_scaled", (0, 0, 2)))
+    assert (drawn["joint"], drawn["value"], drawn["exact"]) == ("", "−∞", "")
+    text = "".join(piece["text"] for piece in pieces)
+    if language == "en":
+        assert text == f"the score would be {pieces[1]['text']}; the mask replaces it by "
 
 
 def test_a_number_set_by_hand_is_a_stop_of_its_own(trace):
