@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
+import torch
 from torch import Tensor
 
 from core.changes.align import Rows
@@ -16,6 +17,8 @@ from core.graph.op import Input
 from core.models.model import PromptTrace
 
 TOKEN_AXES = ("pos", "query", "key")
+ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-6}  # relative; of other types some times theirs
+TIMES = 8
 
 
 @dataclass(frozen=True)
@@ -24,10 +27,13 @@ class Ripple:
 
     rows: for each token of the second trace the one of the first that it was compared with.
     new: positions of the second trace that the first has no counterpart for.
+    rounding: a relative change below it is rounding alone. It is 0 where both texts are as long:
+    then the same sums are added up in the same order.
     """
 
     diffs: tuple[StepDiff, ...]
     rows: Rows
+    rounding: float = 0.0
 
     def __getitem__(self, name: str) -> StepDiff:
         return self._by_name[name]
@@ -48,14 +54,23 @@ class Ripple:
         """How many steps changed."""
         return len(self.changed)
 
+    @cached_property
+    def rounded(self) -> tuple[StepDiff, ...]:
+        """Of the changed steps those that are equal up to rounding."""
+        return tuple(diff for diff in self.changed if self.is_rounded(diff))
+
+    def is_rounded(self, diff: StepDiff) -> bool:
+        """Whether it differs by rounding alone, since a text of another length is summed up."""
+        return not self.new and 0 < diff.relative < self.rounding
+
     @property
     def new(self) -> tuple[int, ...]:
         return tuple(i for i, row in enumerate(self.rows) if row is None)
 
     @property
     def first(self) -> StepDiff | None:
-        """The first step that changed."""
-        return self.changed[0] if self.changed else None
+        """The first step that changed by more than rounding."""
+        return next((diff for diff in self.changed if not self.is_rounded(diff)), None)
 
 
 def ripple(before: PromptTrace, after: PromptTrace, rows: Sequence[int | None] = ()) -> Ripple:
@@ -73,7 +88,15 @@ def ripple(before: PromptTrace, after: PromptTrace, rows: Sequence[int | None] =
     diffs: list[StepDiff] = []
     for _, block in groupby(computed, key=lambda step: step.block):
         diffs += _compared(before, after, list(block), shared, () if straight else rows)
-    return Ripple(tuple(diffs), rows)
+    return Ripple(tuple(diffs), rows, _rounding(before, after))
+
+
+def _rounding(before: PromptTrace, after: PromptTrace) -> float:
+    """The relative change that may be rounding alone; a type with few digits allows more."""
+    if len(before) == len(after):
+        return 0.0
+    types = {trace.model.dtype for trace in (before, after)}
+    return max(ROUNDING.get(dtype, TIMES * torch.finfo(dtype).eps) for dtype in types)
 
 
 def _merged(before: PromptTrace, after: PromptTrace) -> list[str]:

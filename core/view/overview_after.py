@@ -98,4 +98,14 @@ def _outcome(look: Look) -> str:
     )
     share = moved(compared)
     rest = t("ripple.next.moved", share=percent(share)) if share else t("ripple.next.still")
-    return para(f"{best} {rest}", "result")
+    return para(" ".join(filter(None, (_last(look), best, rest))), "result")
+
+
+def _last(look: Look) -> str:
+    """That the two distributions come after different tokens, where the text ends elsewhere."""
+    compared = look.compared
+    old, new = compared.before, compared.after
+    if compared.rows[-1] == len(old) - 1 and old.ids[-1] == new.ids[-1]:
+        return ""
+    was, now = (shown(one.tokens[-1].strip() or one.tokens[-1]) for one in (old, new))
+    return look.t("ripple.next.other_last", old=was, token=now)

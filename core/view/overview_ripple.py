@@ -20,7 +20,7 @@ from core.view.figures import token_colour
 from core.view.html import esc, para, shown, tag
 from core.view.look import Look, shortened
 from core.view.overview_after import next_before_and_after
-from core.view.ripple_bar import MAP
+from core.view.ripple_bar import MAP, has_picture
 from core.view.state import CLICK, GO
 from core.view.strip import step_place
 
@@ -44,9 +44,9 @@ class Cell:
 
 
 def ripple_section(look: Look) -> None:
-    """Draw it, where something was changed."""
+    """Draw it, where something was changed, or where another token is the last."""
     compared = look.compared
-    if compared is None or not compared.ripple.count:
+    if compared is None or not has_picture(compared):
         return
     t, diffs = look.t, columns(compared, look.layer)
     st.html(tag("h2", esc(t("ripple.map.title")), id=MAP) + _says(look, diffs))

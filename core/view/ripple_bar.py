@@ -23,21 +23,51 @@ def ripple_bar(look: Look) -> str:
     if look.compared is None:
         return ""
     line = div("count", _count(look), _tokens(look))
-    foot = div("foot", _legend(look), _travels(look)) if look.compared.ripple.count else ""
-    parts = div("line", line, _sides(look)), foot, *_notes(look)
+    foot = div("foot", _legend(look), _travels(look)) if has_picture(look.compared) else ""
+    key = para(look.t("ripple.bar.numbers"), "path-key") if look.compared.ripple.first else ""
+    parts = div("line", line, _sides(look)), foot, key, *_notes(look)
     return tag("section", *parts, cls="ripple-bar", aria_label=look.t("ripple.bar.label"))
+
+
+def has_picture(compared: Comparison) -> bool:
+    """Whether there is something to see on the Overview: another text has another last token."""
+    return bool(compared.ripple.count) or compared.before.ids != compared.after.ids
 
 
 def _count(look: Look) -> str:
     t, ripple = look.t, look.compared.ripple
-    total = len(ripple.diffs)
-    says = tag("b", esc(t("ripple.bar.count", n=ripple.count, total=total)))
+    rounded, total = len(ripple.rounded), len(ripple.diffs)
+    says = tag("b", esc(t("ripple.bar.count", n=ripple.count - rounded, total=total)))
+    more = f"; {t('ripple.bar.rounded', n=rounded)}" if rounded else ""
     if ripple.first is None:
-        return tag("span", says, ". ", esc(t(f"ripple.nothing.{why_nothing(look.compared)}")))
+        return tag("span", says, esc(f"{more or '.'} {_nothing(look)}"))
     link = tag(
         "a", esc(first_words(look, ripple.first)), **step_goal(look.state, ripple.first.name)
     )
-    return tag("span", says, esc(t("ripple.bar.first")), " ", link)
+    return tag("span", says, esc(t("ripple.bar.first")), " ", link, esc(more))
+
+
+def _nothing(look: Look) -> str:
+    """Why nothing followed: from another text, and from the numbers and switches."""
+    t, compared = look.t, look.compared
+    old, new = compared.before, compared.after
+    says = [_same_rows(look)] if old.ids != new.ids else []
+    if not says or new.edits or new.model.config != old.model.config:
+        says.append(t(f"ripple.nothing.{why_nothing(compared)}"))
+    return " ".join(says)
+
+
+def _same_rows(look: Look) -> str:
+    """Why the rows of another text are what they were."""
+    t, compared = look.t, look.compared
+    gone = [old for i, old in enumerate(compared.before.tokens) if i not in compared.rows]
+    if not gone:
+        return t("ripple.nothing.moved")
+    straight = compared.rows == tuple(range(len(compared.rows)))
+    key = "shortened" if straight and compared.after.model.config.causal else "left"
+    words = ", ".join(f"“{shown(token.strip() or token)}”" for token in gone[:MOST])
+    words += ", …" if len(gone) > MOST else ""
+    return t(f"ripple.nothing.{key}", n=len(gone), words=words)
 
 
 def first_words(look: Look, diff: StepDiff) -> str:

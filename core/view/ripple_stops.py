@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.changes import Ripple
 from core.graph import StepDiff
 from core.view import elements
 from core.view.compare import Comparison
@@ -25,13 +26,14 @@ class Shift:
 
     rises: from 0 to 1, how high a bar each of its blocks has, or its only one. most: the step
     with the largest relative change, of those where it is finite. typed, of: how many tokens of
-    the text changed, of how many.
+    the text changed, of how many. rounded: whether all of it is rounding alone; then no bar rises.
     """
 
     rises: tuple[float, ...]
     most: StepDiff | None = None
     typed: int = 0
     of: int = 0
+    rounded: bool = False
 
 
 def shifts(compared: Comparison) -> dict[str, Shift]:
@@ -40,18 +42,29 @@ def shifts(compared: Comparison) -> dict[str, Shift]:
     for diff in compared.ripple.diffs:
         found[stop_of(elements.within(diff.name))].append(diff)
     moved = {
-        stop: Shift(_rises(diffs), max((d for d in diffs if d.changed), key=_weight))
+        stop: _shift(compared.ripple, diffs)
         for stop, diffs in found.items()
         if any(diff.changed for diff in diffs)
     }
     if compared.before.ids != compared.after.ids:
-        kept = [
-            row == i and compared.before.ids[row] == own
-            for i, (row, own) in enumerate(zip(compared.rows, compared.after.ids, strict=True))
-        ]
-        shift = Shift((1 - sum(kept) / len(kept),), None, kept.count(False), len(kept))
-        moved |= dict.fromkeys(TYPED, shift)
+        moved |= dict.fromkeys(TYPED, _typed(compared))
     return moved
+
+
+def _shift(ripple: Ripple, diffs: Sequence[StepDiff]) -> Shift:
+    changed = [diff for diff in diffs if diff.changed]
+    most = max(changed, key=_weight)
+    if all(map(ripple.is_rounded, changed)):
+        return Shift((0.0,), most, rounded=True)
+    return Shift(_rises(diffs), most)
+
+
+def _typed(compared: Comparison) -> Shift:
+    """How much of the text is not what or where it was; what is gone counts too."""
+    rows, ids, old = compared.rows, compared.after.ids, compared.before.ids
+    kept = sum(row == i and old[row] == ids[i] for i, row in enumerate(rows))
+    total = len(ids) + len(old) - sum(row is not None for row in rows)
+    return Shift((1 - kept / total,), None, total - kept, total)
 
 
 def _weight(diff: StepDiff) -> tuple[bool, float]:
@@ -82,6 +95,8 @@ def written(t: Text, shift: Shift | None) -> str:
     """The two numbers under a stop."""
     if shift is None:
         texts = "–", ""
+    elif shift.rounded:
+        texts = "≈", ""
     elif shift.most is None:
         texts = f"{shift.typed} / {shift.of}", t("ripple.typed", n=shift.of)
     else:
@@ -96,5 +111,7 @@ def says(t: Text, stop: str, shift: Shift | None) -> str:
         return t("ripple.stop.same", stop=name)
     if shift.most is None:
         return t("ripple.stop.typed", stop=name, n=shift.typed, total=shift.of)
+    if shift.rounded:
+        return t("ripple.stop.rounded", stop=name)
     step = step_name(t, shift.most.name)
     return t("ripple.stop.moved", stop=name, step=step, amount=amount(t, shift.most))

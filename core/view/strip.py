@@ -106,7 +106,7 @@ def _stop(t: Text, query: str, stop: str, page: str, shifts: Mapping[str, Shift]
         return tag("li", _link(query, name, *place, "stop"))
     shift = shifts.get("sample" if stop == "write" else stop)  # what is drawn is written
     says = ripple_stops.says(t, stop, shift)
-    cls = "stop" if shift else "stop same"
+    cls = "stop" if shift and not shift.rounded else "stop same"
     around = ripple_stops.bars(shift), ripple_stops.written(t, shift)
     return tag("li", _link(query, name, *place, cls, around, says))
 

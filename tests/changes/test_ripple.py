@@ -175,3 +175,50 @@ def test_the_same_number_again_changes_nothing():
     found = ripple(before, apply(before, [Put("embed.W_E", (0, 0), 0.2)]).trace)
     assert (found.count, found.first, found.changed) == (0, None, ())
     assert len(found.diffs) == len(before.steps) - 2
+
+
+def relative(before, after, name, n):
+    """The largest difference of the first tokens, over their largest finite value before."""
+    parts = (slice(n) if word in TOKENS else slice(None) for word in before.step(name).axes)
+    a, b = values(before, name)[tuple(parts)], values(after, name)
+    with np.errstate(invalid="ignore"):
+        gap = np.where(a == b, 0.0, np.abs(a - b)).max()
+    return gap / (np.abs(a[np.isfinite(a)]).max() or 1.0)
+
+
+@pytest.mark.parametrize("subject, limit", [("block", 1e-12), ("gpt2", 1e-6)])
+@pytest.mark.parametrize("times", [None, 0.02, 50.0])
+def test_what_another_length_rounds_otherwise_is_told_apart(subject, limit, times):
+    """A change as small as rounding stands in for it, since not every processor rounds alike."""
+    model = example("block") if subject == "block" else random_model("gpt2")
+    ids = [0, 1, 2] if subject == "block" else IDS
+    n, name = len(ids) - 1, "blocks.0.resid_mid"
+    before, after = model.trace(ids), model.trace(ids[:n])
+    if times:
+        where = int(before[name][0].abs().argmax())
+        largest = before[name][:n].abs().max().item()
+        near = after.value(name, (0, where)) + times * limit * largest
+        after = after.edit({name: {(0, where): near}})
+    found = ripple(before, after, align(before.ids, after.ids))
+    sizes = {diff.name: relative(before, after, diff.name, n) for diff in found.diffs}
+    assert {d.name for d in found.changed} == {k for k, size in sizes.items() if size}
+    assert {d.name for d in found.rounded} == {k for k, size in sizes.items() if 0 < size < limit}
+    assert (name in {d.name for d in found.rounded}) is (times == 0.02) or not times
+    if times is None:
+        assert found.first is None and found.rounded == found.changed
+    if times == 50.0:
+        assert found.first.name == name
+
+
+def test_in_a_text_of_the_same_length_nothing_is_called_rounding():
+    before = example("block").trace([0, 1, 2])
+    old = before.value("blocks.0.resid_mid", (0, 0))
+    found = ripple(before, before.edit({"blocks.0.resid_mid": {(0, 0): old * (1 + 4e-16)}}))
+    assert found.count and not found.rounded and found.first.name == "blocks.0.resid_mid"
+
+
+def test_a_token_that_is_new_is_no_rounding():
+    model = example("block")
+    before, after = model.trace([0, 1]), model.trace([0, 1, 2])
+    found = ripple(before, after, align(before.ids, after.ids))
+    assert found.count and not found.rounded and found.first.name == "embed.onehot"

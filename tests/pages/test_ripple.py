@@ -218,6 +218,54 @@ def test_core_and_page_agree_on_the_bundled_model():
     assert f"{len(changed)} of {len(computed(before))} steps changed" in said(at)
 
 
+def test_a_text_that_lost_its_end_says_so_and_shows_what_comes_next():
+    shorter = "In the beginning God created"
+    at = open_page("overview", prompt=shorter, was=LONGER)
+    assert "The word “the” is gone. No other token sees a later one" in said(at)
+    assert "numbers you changed" not in said(at)
+    assert stops(at)["Text"][1] == ("1 / 6", "tokens")
+    _, kinds = ripple_map(at)
+    assert len(kinds) == 5 and "cell" not in {kind for row in kinds for kind in row}
+    model = core.load("bundled")
+    table = re.search('<section class="fates">.*?</section>', drawn(at), re.S).group(0)
+    for text in (LONGER, shorter):
+        probs = model.trace(text)["probs"][-1]
+        token = html.escape(model.tokenizer.token_text(int(probs.argmax())).strip())
+        assert token in table and f"{100 * probs.max().item():.1f} %" in table
+    assert "ended with “the” and now ends with “created”" in said(at)
+
+
+def test_words_that_moved_took_their_rows_along():
+    where = {"model": "worked-example", "preset": "part-3-no-position"}
+    at = open_page("overview", **where, prompt="밥을 나는 먹었다", was=TEXT)
+    assert "The words moved, and each row moved with its word." in said(at)
+    assert "numbers you changed" not in said(at)
+
+
+def test_rounding_of_a_shorter_text_is_told_apart():
+    """A change as small as rounding, for on this processor there may be none."""
+    edits = "v1~~blocks.0.resid_mid~0-0~{}"
+    model = load("worked-example", preset="block")
+    value = model.trace("나는 밥을").value("blocks.0.resid_mid", (0, 0))
+    at = open_page(
+        "qkv", **EXAMPLE, prompt="나는 밥을", was=TEXT, edits=edits.format(repr(value + 3e-16))
+    )
+    assert re.search(r"0 of \d+ steps changed ?; \d+ more differ only by rounding", said(at))
+    grey, numbers, says = stops(at)["MLP"]
+    assert grey and numbers == ("≈", "") and "rounding" in says
+
+
+def test_the_bar_says_what_the_numbers_on_the_path_are():
+    at = open_page("scores", **EXAMPLE, edits=EDIT)
+    assert "Numbers on the path: largest change, and its part" in said(at)
+
+
+def test_a_share_of_a_middle_row_leaves_what_follows_the_last_token():
+    at = open_page("overview", **EXAMPLE, edits="v1~~blocks.0.attn.weights~0-1-0~0.9")
+    assert "After the last token no probability differs." in said(at)
+    assert not stops(at)["Sample"][0]
+
+
 PAGES = ("embedding", "norm", "position", "scores", "heads", "stream", "mlp", "logits")
 
 
