@@ -109,6 +109,14 @@ class Called:
     says: str
 
 
+def by_hand(trace: PromptTrace, name: str, index: tuple[int | None, ...]) -> bool:
+    """Whether any element at `index` was set by hand; None stands for a whole axis."""
+    return any(
+        all(None in (a, b) or a == b for a, b in zip(place, index, strict=True))
+        for place in trace.edits.get(name, ())
+    )
+
+
 def called(t: Text, trace: PromptTrace, ref: Ref, hidden: bool = False) -> Called:
     """What a person calls an element. hidden: it is masked."""
     kind = f"opened.role.{role(ref.name)}"

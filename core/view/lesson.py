@@ -162,6 +162,9 @@ class Lesson:
         else:
             explained = trace.explain(name, index)
             numbers = f"{place} = {opened.written_out(trace, explained, opened.LARGEST).text}"
+            if explained.edited:
+                value = opened.value_text(trace, opened.Ref(name, index))
+                numbers = f"{place} = {value}   ({self.view.t('lesson.by_hand')})"
         return div(
             "formula-row",
             tag("b", esc(f"{within(name)}: {step.formula}")),

@@ -20,27 +20,33 @@ from core.view.html import number, tag
 from core.view.look import Look
 from core.view.texts import Text
 
+MOST = 6  # digits after the point, to tell old and new apart
 Place = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Marks:
-    """For each number of a slice whether it changed, and what it was: NaN if it is new."""
+    """For each number of a slice whether it changed, what it is, and was: NaN if it is new."""
 
     t: Text
     before: np.ndarray
+    now: np.ndarray
     changed: np.ndarray
 
     def part(self, at: slice | Place) -> Marks:
-        return Marks(self.t, self.before[at], self.changed[at])
+        return Marks(self.t, self.before[at], self.now[at], self.changed[at])
 
     def was(self, place: Place = ()) -> str:
         """What a number was, in words; empty if it did not change."""
         if not self.changed[place]:
             return ""
-        old = float(self.before[place])
-        word = self.t("matrix.new")
-        return word if np.isnan(old) else f"{self.t('matrix.was')} {exact(old)}"
+        old, new = float(self.before[place]), float(self.now[place])
+        if np.isnan(old):
+            return self.t("matrix.new")
+        told = apart(old, new)
+        if told is None:
+            return f"{self.t('matrix.was')} {exact(old)}"
+        return f"{self.t('matrix.was')} {told[0]}, {self.t('matrix.now')} {told[1]}"
 
     def some(self) -> str:
         """How many of the numbers changed, in words; empty if none did."""
@@ -50,6 +56,14 @@ class Marks:
     def rows(self) -> np.ndarray:
         """The rows in which anything changed."""
         return self.changed.reshape(len(self.changed), -1).any(axis=1)
+
+
+def apart(old: float, new: float) -> tuple[str, str] | None:
+    """Both with as few digits more as tell them apart, where they look alike; None elsewhere."""
+    if number(old) != number(new):
+        return None
+    written = ((number(old, digits), number(new, digits)) for digits in range(3, MOST + 1))
+    return next((pair for pair in written if pair[0] != pair[1]), None)
 
 
 def exact(value: float) -> str:
@@ -66,9 +80,10 @@ def marks(look: Look, name: str, index: tuple[Part, ...]) -> Marks:
     before = _before(look, name, index)
     if before is None:  # the step itself may be large, so it is not read
         none = np.zeros(_shape(look, name, index))
-        return Marks(look.t, none, none.astype(bool))
+        return Marks(look.t, none, none, none.astype(bool))
     now = take(look.trace, name, index)
-    return Marks(look.t, before, before != now.astype(np.float64))
+    now = now.astype(np.float64)
+    return Marks(look.t, before, now, before != now)
 
 
 def _before(look: Look, name: str, index: tuple[Part, ...]) -> np.ndarray | None:

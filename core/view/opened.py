@@ -130,12 +130,25 @@ def content(t: Text, trace: PromptTrace, link: str, everything: bool = False) ->
         "name": name.name,
         "place": name.place,
         "masked": t("opened.masked") if hidden else "",
-        "says": t("opened.change.by_hand") if by_hand else name.says,
+        "says": t("opened.change.by_hand") if by_hand else _says(t, trace, ref) or name.says,
         "where": where(t, trace, ref),
         "passed": _passed(t, trace, trail),
         "everything": everything,
         **_arithmetic(t, trace, trail, found),
     }
+
+
+def _says(t: Text, trace: PromptTrace, ref: Ref) -> str:
+    """What is said instead of a share in whose row another one was set by hand."""
+    row = (*ref.index[:-1], None)
+    kept = ref.name in trace and not _hidden(trace, ref)
+    if not (kept and elements.role(ref.name) == "attn.weights"):
+        return ""
+    if not elements.by_hand(trace, ref.name, row):
+        return ""
+    words = elements.axis_words(t, trace, ref)
+    total = number(trace[ref.name][ref.index[:-1]].double().sum().item())
+    return t("opened.role.attn.weights.by_hand_says", sum=total, **words)
 
 
 def _hidden(trace: PromptTrace, ref: Ref) -> bool:

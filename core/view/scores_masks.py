@@ -7,6 +7,7 @@ import streamlit as st
 import torch
 
 from core.analysis import attention
+from core.view import elements
 from core.view.html import div, esc, number, para, tag, tiny
 from core.view.look import Look
 from core.view.stripes import figures, plain, square
@@ -36,9 +37,22 @@ def masks(look: Look) -> str:
     ):
         title = t(f"scores.mask.{key}.title")
         drawn = square(look, values.cpu().numpy(), title, off, most=NUMBERED)
-        parts.append((title, drawn, para(t(f"scores.mask.{key}.says"), "says")))
+        parts.append((title, drawn, para(_says(look, key), "says")))
     same = tag("p", esc(t("scores.mask.difference")), tag("b", esc(tiny(apart))), cls="outcome")
     return figures(*parts) + same
+
+
+def _says(look: Look, key: str) -> str:
+    """What is said beside one of the squares; a row set by hand adds up to something else."""
+    t, name = look.t, f"blocks.{look.layer}.attn.weights"
+    rows = look.trace[name][look.head].double().sum(-1).tolist()
+    set_rows = [
+        i for i in range(len(rows)) if elements.by_hand(look.trace, name, (look.head, i, None))
+    ]
+    if key != "first" or not set_rows:
+        return t(f"scores.mask.{key}.says")
+    i = look.token if look.token in set_rows else set_rows[0]
+    return t("scores.mask.first.by_hand", token=plain(look, i), sum=number(rows[i]))
 
 
 def dropout(look: Look) -> None:

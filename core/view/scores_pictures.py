@@ -11,7 +11,7 @@ import streamlit as st
 import torch
 
 from core.analysis import attention
-from core.view import matrix
+from core.view import elements, matrix
 from core.view.board import image
 from core.view.cut import Cut
 from core.view.html import cell, div, esc, number, para, percent, tag, tiny
@@ -43,11 +43,31 @@ def four(look: Look) -> list[Cut]:
         t("scores.four.softmax"),
     )
     here = (look.head, None, None)
+    notes = [_note(look, *pair) for pair in zip(names(look), notes, strict=True)]
     titles = (f"{i} {t(f'scores.four.{step}')}" for i, step in enumerate(STEPS, 1))
     return [
         matrix.cut(trace, name, here, title=title, note=note)
         for name, title, note in zip(names(look), titles, notes, strict=True)
     ]
+
+
+def _note(look: Look, name: str, note: str) -> str:
+    """What is written beneath a matrix; where numbers of it were set by hand, that too."""
+    if not elements.by_hand(look.trace, name, (look.head, None, None)):
+        return note
+    key = "shares_by_hand" if name == names(look)[-1] else "by_hand"
+    return look.t(f"scores.four.{key}", formula=note)
+
+
+def row_by_hand(look: Look, where: str) -> str:
+    """That numbers of the row where we look were set by hand, and what its shares add up to."""
+    t, here = look.t, (look.head, look.token, None)
+    steps = [s for s in names(look) if elements.by_hand(look.trace, s, here)]
+    if not steps:
+        return ""
+    which = ", ".join(t(f"scores.four.{step.rpartition('.')[2]}") for step in steps)
+    total = number(_row(look)[-1].sum(dtype=np.float64).item())
+    return para(t(f"scores.{where}.by_hand", which=which, sum=total), "outcome")
 
 
 def chosen(look: Look, cuts: list[Cut]) -> list[Cut]:
@@ -98,7 +118,7 @@ def followed(look: Look) -> str:
     drawn.append(_line(esc(t("scores.followed.sum")), sums, float(shares.sum()), "total"))
     top = tag("tr", *(tag("th", esc(title), scope="col") for title in titles))
     table = tag("table", top, *drawn, cls="followed")
-    return div("scroll", table)
+    return div("scroll", table) + row_by_hand(look, "followed")
 
 
 def _row(look: Look) -> list[np.ndarray]:
@@ -189,7 +209,8 @@ def this_row(look: Look) -> str:
     passed = (tag("td", esc(slope)) for slope in slopes)
     last = tag("tr", tag("th", esc(t("scores.wide.slope")), scope="row"), *passed, cls="total")
     top = tag("tr", *(tag("th", esc(t(f"scores.{key}")), scope="col") for key in head))
-    return div("scroll", tag("table", top, *drawn, last, cls="followed two"))
+    table = tag("table", top, *drawn, last, cls="followed two")
+    return div("scroll", table) + row_by_hand(look, "row")
 
 
 def row_note(look: Look) -> tuple[str, dict[str, object]]:

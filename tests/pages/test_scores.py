@@ -2,6 +2,9 @@
 
 import re
 
+import pytest
+
+from core.models.catalogue import load
 from tests.support.app import components, drawn, open_page, rows, said
 
 EXAMPLE = {"model": "worked-example"}
@@ -135,3 +138,36 @@ def test_both_ways_of_masking_agree():
 def test_a_model_without_blocks_gets_a_word_and_a_link():
     at = example("part-1")
     assert "has no block" in said(at) and 'data-set="preset=block"' in drawn(at)
+
+
+def test_a_row_set_by_hand_is_said_to_be_and_what_it_adds_up_to():
+    before = load("worked-example", preset="block").trace("나는 밥을 먹었다")
+    row = before["blocks.0.attn.weights"][0, 2].tolist()
+    total, exact = f"{row[0] + 0.9 + row[2]:.2f}", f"{row[0] + 0.9 + row[2]:.4g}"
+    edits = "v1~~blocks.0.attn.weights~0-2-1~0.9"
+    here = {"preset": "block", "edits": edits, "token": 2, "open": "blocks.0.attn.weights~0-2-0"}
+    at = open_page("scores", model="worked-example", **here)
+    text = said(at)
+    assert "set by hand (Shares), so these do not follow" in text
+    assert f"Its shares add up to {total}" in text
+    assert f"On the left they add up to {total}" in text
+    assert f"set shares by hand here, so the row of “먹었다” adds up to {total}" in text
+    assert "the rows already add up to 1" not in text
+    notes = [panel["note"] for data in components(at, "grid") for panel in data["panels"]]
+    assert "that row need not add up to 1" in " ".join(notes)
+    assert not any("each row adds up to 1" in note for note in notes)
+    (opened,) = components(at, "opened")
+    assert f"together they add up to {exact}" in str(opened) and "All shares" not in str(opened)
+    beside = said(open_page("scores", model="worked-example", **here | {"token": 1}))
+    assert "set by hand (Shares)" not in beside and f"adds up to {total}" in beside
+
+
+@pytest.mark.parametrize("step, name", [("scores", "Raw"), ("scores_scaled", "Scaled")])
+def test_scores_set_by_hand_are_said_not_to_follow(step, name):
+    edits = f"v1~~blocks.0.attn.{step}~0-2-0~2.5"
+    at = open_page("scores", model="worked-example", preset="block", edits=edits, token=2)
+    assert f"set by hand ({name})" in said(at) and "Its shares add up to 1.00" in said(at)
+    assert re.search(rf"{step}\[0, 2, 0\] = 2.5\d* +\(set by hand\)", said(at))
+    assert "=  =" not in said(at) and "= = " not in said(at)
+    notes = [panel["note"] for data in components(at, "grid") for panel in data["panels"]]
+    assert sum("some set by hand" in note for note in notes) == 1

@@ -22,7 +22,7 @@ from core.view.board import board, image
 from core.view.compare import Comparison, marked
 from core.view.cut import cut
 from core.view.look import Look
-from core.view.marks import marks
+from core.view.marks import Marks, marks
 from core.view.texts import speaker
 from tests.support.random_models import IDS, random_model
 from tests.support.still import Still
@@ -88,6 +88,21 @@ def test_a_new_token_is_said_to_be_new():
     found = marks(look, "embed.token", (None, None))
     np.testing.assert_array_equal(found.rows(), [False, True, False, False])
     assert found.was((1, 0)) == "new"
+
+
+@pytest.mark.parametrize(
+    "old, new, says",
+    [
+        (0.4, 0.7, "was 0.40"),
+        (0.4012, 0.4031, "was 0.401, now 0.403"),
+        (0.4, 0.4039, "was 0.400, now 0.404"),
+        (-0.4, -0.40003, "was −0.40000, now −0.40003"),
+        (0.4, 0.4 + 1e-12, "was 0.40"),
+    ],
+)
+def test_old_and_new_that_look_alike_are_told_apart(old, new, says):
+    old, new = np.array(old), np.array(new)
+    assert Marks(speaker("en"), old, new, old != new).was() == says
 
 
 def inserted(side):

@@ -1,5 +1,7 @@
 // One cell of a matrix: which element it shows, what it shows, and how it says so.
 
+const MOST = 6; // digits after the point, to tell old and new apart
+
 // The element's index in its step or weight.
 function addressOf({ index, axes, rows, columns }, r, c) {
   const address = [...index];
@@ -19,6 +21,16 @@ function contentOf(view, r, c) {
   if (typed === undefined) return { at, value, before, changed: changed.has(at), pending: false };
   const next = typed ?? before;
   return { at, value: next, before, changed: next !== before, pending: true };
+}
+
+// A number and what it was: where they look alike, with as few digits more as tell them apart.
+function apart(value, before, digits) {
+  const written = (n) => [short(value, n), short(before, n)];
+  for (let n = digits; n <= Math.max(MOST, digits); n++) {
+    const [now, then] = written(n);
+    if (now !== then) return [now, then];
+  }
+  return written(digits);
 }
 
 function makeCell(row, r, c, written) {
@@ -55,8 +67,9 @@ function drawCell(view, cell, r, c) {
   const old = changed && (panel.before || pending);
   const isNew = before === words.new; // nothing is struck through that never was
   if (cell.number) {
-    cell.number.textContent = masked && value === 0 ? "0" : short(value, panel.digits);
-    cell.was.replaceChildren(...(old ? [isNew ? before : make("s", "", null, short(before, panel.digits))] : []));
+    const [now, then] = old ? apart(value, before, panel.digits) : [short(value, panel.digits)];
+    cell.number.textContent = masked && value === 0 ? "0" : now;
+    cell.was.replaceChildren(...(old ? [isNew ? before : make("s", "", null, then)] : []));
   }
   const notes = [masked && words.masked, old && (isNew ? before : `${words.was} ${exact(before)}`), pending && words.pending,
     opened && words.opened];
