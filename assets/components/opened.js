@@ -215,7 +215,7 @@ class ChangeForm {
   }
 
   number(row, { value, words, problems, largest }) {
-    const written = allDigits(value);
+    const written = fewDigits(value);
     const field = this.field(row, "put", words.label, written, words.set, (text) => {
       if (text === written) return "";
       const { value: typed, problem } = parseNumber(text, largest);

@@ -29,7 +29,7 @@ WRITTEN = (40, 24)  # rows and columns up to which every cell has its number
 SIGNS = "=+·×→ "  # before the name of a matrix in a row of them
 LONGEST = 14  # characters of a token in a label
 EVERY = 10  # of many columns without a name, the ones that are numbered
-SAID = ("masked", "opened", "was", "new", "pending", "readonly")  # of a cell, by the browser
+SAID = ("masked", "opened", "was", "new", "pending")  # of a cell, by the browser
 COLOURS = {"negative": NEGATIVE, "positive": POSITIVE, "share": SHARE}
 
 
@@ -106,12 +106,19 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
         "degree": degree(cut.limit),
         "digits": cut.digits,
         "editable": look.side == "after" and journal.is_editable(look.trace, cut.name),
+        "readonly": _readonly(look, cut),
         "largest": torch.finfo(look.trace.model.dtype).max,
         "open": ref and cut.place(ref),
         "parts": sorted(row * n_columns + column for row, column in own),
         "follow": cut.rows.at.index(look.token) if follows else None,
         "picks": cut.picks,
     }
+
+
+def _readonly(look: Look, cut: Cut) -> str:
+    """What is said to who types where nothing can be changed."""
+    other_side = journal.is_editable(look.trace, cut.name) and look.side != "after"
+    return look.t("matrix.choose_after" if other_side else "matrix.readonly")
 
 
 def _values(look: Look, cut: Cut) -> list[float | str | None]:
@@ -214,8 +221,9 @@ def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
         "changed": any(cut.changed is not None and cut.changed.any() for cut in cuts),
         "part": used,
     }
+    says = {"changed": "differs"} if look.side == "difference" else {}
     return found + [
-        {"kind": kind, "says": t(f"matrix.legend.{kind}")}
+        {"kind": kind, "says": t(f"matrix.legend.{says.get(kind, kind)}")}
         for kind, occurs in marks.items()
         if occurs
     ]

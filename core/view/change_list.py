@@ -8,7 +8,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from core.changes import Changes, Entry, decode
+from core.changes import Changes, Entry, Patch, decode
 from core.view import change_words as words
 from core.view import changes
 from core.view.compare import Comparison
@@ -36,8 +36,22 @@ def html(look: Look, text: str, was: str) -> str:
         items += _List(look, look.compared, found).lines()
     empty = "" if items else para(t("change_list.empty"), "aside")
     listed = _listed(t, items) if items else ""
+    listed += "".join(_waiting(look, *one) for one in changes.waiting(look.trace.model))
     history = _history(look, bool(found))
     return tag("section", heading, empty, listed, history, cls="changes")
+
+
+def _waiting(look: Look, preset: str, size: str, n: int) -> str:
+    """Changes of this model in another variant or size, and a link that leads there."""
+    model, t = look.trace.model, look.t
+    if preset != model.preset:
+        place = t("change_list.in_variant", name=t(f"presets.{preset}"))
+    else:
+        place = t("change_list.in_size" if size else "change_list.in_usual_size")
+    link = look.state.link(preset=preset, size=size)
+    there = tag("a", esc(t("change_list.go_there")), **link)
+    said = tag("span", esc(t("change_list.waiting", n=n, place=place)), cls="note")
+    return div("waiting", said, " ", there)
 
 
 def _listed(t: Text, items: Sequence[str]) -> str:
@@ -132,7 +146,9 @@ class _List:
         what = words.what(self.t, self.compared, entry.change)
         value = words.values(self.t, self.compared, entry.change)
         links = self._links(str(i), entry.on, what)
-        return _line(what, value, links, self._note(entry), self._cls([entry]))
+        if isinstance(entry.change, Patch):
+            what = self.t("change_list.named", what=what)
+        return _line(what, value, links, self._note(i, entry), self._cls([(i, entry)]))
 
     def _group(self, entries: Sequence[tuple[int, Entry]]) -> str:
         """All cells of a matrix that were changed together, folded."""
@@ -148,7 +164,7 @@ class _List:
             _capped(self.t, lines, len(entries)),
             open="" if self._acted(first, last) else None,
         )
-        return tag("li", folded, div("acts", *links), cls=self._cls(own) or None)
+        return tag("li", folded, div("acts", *links), cls=self._cls(entries) or None)
 
     def _links(self, numbers: str, on: bool, what: str) -> tuple[str, str]:
         flip = self.t("change_list.switch_off" if on else "change_list.switch_on")
@@ -158,16 +174,28 @@ class _List:
             _link(self.look, f"drop.{numbers}", remove, what),
         )
 
-    def _note(self, entry: Entry) -> str:
+    def _note(self, i: int, entry: Entry) -> str:
         if entry.on and entry.change in self.unfit:
             return words.reason(self.t, self.compared, entry.change)
+        if entry.on and self._covered(i, entry):
+            return self.t("change_list.covered")
         if words.is_tied(self.compared, entry.change):
             return self.t("change_list.tied")
         return "" if entry.on else self.t("change_list.is_off")
 
-    def _cls(self, entries: Sequence[Entry]) -> str:
+    def _covered(self, i: int, entry: Entry) -> bool:
+        """Whether one further down, which is in force, sets the same and perhaps more."""
+        return any(
+            later.on and later.change not in self.unfit and words.covers(later.change, entry.change)
+            for later in self.found.entries[i + 1 :]
+        )
+
+    def _cls(self, entries: Sequence[tuple[int, Entry]]) -> str:
         """Greyed if nothing of it is in force."""
-        dead = all(not entry.on or entry.change in self.unfit for entry in entries)
+        dead = all(
+            not entry.on or entry.change in self.unfit or self._covered(i, entry)
+            for i, entry in entries
+        )
         return "idle" if dead else ""
 
     def _acted(self, first: int, last: int) -> bool:

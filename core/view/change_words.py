@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from core.changes import Change, Patch, Put, Switch, chosen
 from core.changes.change import Entry
 from core.graph import Ref
+from core.graph.explain import tens
 from core.models.model import PromptTrace
 from core.models.tokenizer import UnknownWord
 from core.view import elements
@@ -26,8 +29,28 @@ def what(t: Text, compared: Comparison, change: Change) -> str:
     try:
         return _what(t, _trace(compared, change.name), change)
     except (KeyError, IndexError, UnknownText):
-        index = ", ".join("…" if i is None else str(i) for i in change.index)
+        return _unknown(t, change)
+
+
+def _unknown(t: Text, change: Put | Patch) -> str:
+    """What this model has nothing of: as far as it can be said without it."""
+    index = ", ".join("…" if i is None else str(i) for i in change.index)
+    try:
+        short = t(f"opened.role.{elements.role(change.name)}.short")
+    except UnknownText:
         return f"{change.name} [{index}]"
+    block = elements.block(change.name)
+    places = [] if block is None else [t("opened.place.block", i=str(block))]
+    return _placed(short, ", ".join([*places, t("change_list.place", index=index)]))
+
+
+def covers(later: Change, earlier: Change) -> bool:
+    """Whether one change sets everything that another one sets."""
+    if isinstance(later, Switch) or isinstance(earlier, Switch) or later.name != earlier.name:
+        return False
+    return len(later.index) == len(earlier.index) and all(
+        new is None or new == old for new, old in zip(later.index, earlier.index, strict=True)
+    )
 
 
 def values(t: Text, compared: Comparison, change: Change) -> str:
@@ -47,8 +70,10 @@ def values(t: Text, compared: Comparison, change: Change) -> str:
 
 
 def plainly(value: float) -> str:
-    """Five digits that say something, no zeros behind them."""
-    return f"{value:.5g}".replace("-", MINUS)
+    """Five digits that say something, no zeros behind them; 1·10⁹ as in a matrix."""
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    return tens(f"{value:.5g}")
 
 
 def kind(change: Put | Patch) -> str:
@@ -76,10 +101,11 @@ def group(entry: Entry) -> tuple:
 def matrix(t: Text, compared: Comparison, change: Put) -> str:
     """The matrix that a cell belongs to: `W_Q (block 0, head 1)`."""
     try:
-        found = elements.called(t, _trace(compared, change.name), Ref(change.name, change.index))
+        trace = _trace(compared, change.name)
+        found = elements.called(t, trace, Ref(change.name, change.index))
     except (KeyError, IndexError, UnknownText):
         return change.name
-    return _placed(found.short, found.place)
+    return _placed(_short(t, trace, change.name), found.place)
 
 
 def reason(t: Text, compared: Comparison, change: Change) -> str:
@@ -127,7 +153,7 @@ def _what(t: Text, trace: PromptTrace, change: Put | Patch) -> str:
     if None not in change.index:
         found = elements.called(t, trace, Ref(change.name, change.index))
         return _placed(found.name, found.place)
-    short = t(f"opened.role.{elements.role(change.name)}.short")
+    short = _short(t, trace, change.name)
     block = elements.block(change.name)
     places = [] if block is None else [t("opened.place.block", i=str(block))]
     for axis, i in zip(elements.axes(trace, change.name), change.index, strict=True):
@@ -135,7 +161,15 @@ def _what(t: Text, trace: PromptTrace, change: Put | Patch) -> str:
             word = elements.index_word(t, trace, axis, i)
             at_head = axis in ("head", "kv_head")
             places.append(t("opened.place.head", i=word) if at_head else word)
-    return _placed(short, ", ".join(places))
+    said = _placed(short, ", ".join(places))
+    return t("change_list.row_of", what=said) if isinstance(change, Patch) else said
+
+
+def _short(t: Text, trace: PromptTrace, name: str) -> str:
+    """The kind of value; of a norm's also which norm it is."""
+    short = t(f"opened.role.{elements.role(name)}.short")
+    norm = elements.norm_word(t, trace, name)
+    return t("change_list.of_norm", what=short, norm=norm) if norm else short
 
 
 def _placed(name: str, place: str) -> str:

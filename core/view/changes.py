@@ -62,6 +62,19 @@ def begin(state: State, model: Model) -> Changes:
     return _do(state.asked.get("do", ""), model, found)
 
 
+def waiting(model: Model) -> list[tuple[str, str, int]]:
+    """Where the model has more changes, in other variants or sizes: preset, size and how many."""
+    found = []
+    for owner in _kept():
+        key, _, variant = owner.partition("/")
+        if key != model.key or not variant or owner == st.session_state.get(OWNER):
+            continue
+        if n := len(decode(_text(owner))):
+            preset, _, size = variant.partition("~")
+            found.append((preset, size, n))
+    return found
+
+
 def edit_cells(trace: PromptTrace, cells: Sequence[tuple[Ref, float]]) -> None:
     """Set elements by hand, as one step of the history. For callbacks. Raises EditError."""
     for ref, value in cells:

@@ -120,7 +120,7 @@ def by_hand(trace: PromptTrace, name: str, index: tuple[int | None, ...]) -> boo
 def called(t: Text, trace: PromptTrace, ref: Ref, hidden: bool = False) -> Called:
     """What a person calls an element. hidden: it is masked."""
     kind = f"opened.role.{role(ref.name)}"
-    words = axis_words(t, trace, ref)
+    words = axis_words(t, trace, ref) | {"norm": norm_word(t, trace, ref.name)}
     places = [t("opened.place.block", i=str(i)) for i in [block(ref.name)] if i is not None]
     for axis in ("head", "kv_head"):
         if axis in words:
@@ -133,6 +133,14 @@ def called(t: Text, trace: PromptTrace, ref: Ref, hidden: bool = False) -> Calle
     return Called(t(f"{kind}.short"), name, ", ".join(places), says)
 
 
+def norm_word(t: Text, trace: PromptTrace, name: str) -> str:
+    """`the norm before attention` for what belongs to one; else empty."""
+    if not role(name).startswith("norm."):
+        return ""
+    moved = trace.model.config.norm_placement == "post" and not name.startswith("ln_f")
+    return t(f"opened.norm.{within(name).partition('.')[0]}{'_post' if moved else ''}")
+
+
 def axis_words(t: Text, trace: PromptTrace, ref: Ref) -> dict[str, str]:
     """Each index of an element in words, by axis; the key that is looked at is the `target`."""
     pairs = zip(axes(trace, ref.name), ref.index, strict=True)
@@ -141,7 +149,14 @@ def axis_words(t: Text, trace: PromptTrace, ref: Ref) -> dict[str, str]:
 
 
 def index_word(t: Text, trace: PromptTrace, axis: str, index: int) -> str:
-    """`·cat (1)` for a position, `“·cat” (ID 3797)` in the vocabulary, else the number."""
+    """`·cat (1)` for a position, `“·cat” (ID 3797)` in the vocabulary, else the number.
+
+    A position that this text does not reach is `token 7`.
+    """
+    if axis in TOKEN_AXES and index >= len(trace):
+        return t("opened.place.beyond", i=str(index))
+    if axis == "vocab" and index >= trace.model.config.n_vocab:
+        return str(index)
     if axis in TOKEN_AXES:
         return t("opened.place.token", token=shown(trace.tokens[index]), i=str(index))
     if axis == "vocab":

@@ -24,6 +24,13 @@ from core.view.texts import LANGUAGES, Text, gloss, speaker
 ARRIVAL = "_arrival"
 SCRIPT = "page_script"
 LONGEST_LIST = 8
+# What a link chooses among and the page has a title for.
+TITLES = {
+    "model": "models.{}.title",
+    "preset": "presets.{}",
+    "experiment": "experiments.of.{}.title",
+    "side": "ripple.side.{}",
+}
 # Style sheets in assets/css, in the order in which later ones may refine earlier ones.
 SHEETS = (
     *("frame", "ripple", "overview", "tokens", "lesson", "embedding"),
@@ -94,7 +101,7 @@ def _draw(body: str) -> None:
 def _say(view: View, about_link: list[Notice]) -> None:
     """What a person should know about the link or the text before looking at anything."""
     t, reading = view.t, view.reading
-    said = [t(key, **values) for key, values in about_link]
+    said = [_about_link(t, key, values) for key, values in about_link]
     if reading.unknown:
         words = ", ".join(shown(word) for word in reading.unknown[:LONGEST_LIST])
         known = view.model.config.n_vocab
@@ -107,6 +114,16 @@ def _say(view: View, about_link: list[Notice]) -> None:
     words = _known_words(view) if reading.unknown else ""
     if said:
         st.html(div("notice", *(para(line) for line in said), words, role="status"))
+
+
+def _about_link(t: Text, key: str, values: dict[str, object]) -> str:
+    """A notice in the words of the page, not in those of the address."""
+    if key == "link.unknown" and values["what"] in TITLES:
+        what, used = str(values["what"]), values["used"]
+        key = "link.unknown" if used else "link.unknown_none"
+        used = t(TITLES[what].format(used)) if used else ""
+        values = values | {"what": t(f"link.named.{what}"), "used": used}
+    return t(key, **values)
 
 
 def _known_words(view: View) -> str:
@@ -162,10 +179,17 @@ def examples(view: View, names: tuple[str, ...]) -> None:
             links.append(
                 tag(
                     "a",
-                    esc(prompt),
+                    esc(prompt) + _other_model(view, model),
                     cls="pill",
                     lang=None,
                     **view.state.link(model=model, prompt=prompt),
                 )
             )
     st.html(div("try", tag("span", esc(view.t("overview.try.label"))), *links))
+
+
+def _other_model(view: View, model: str) -> str:
+    """The model that an example leads to, where that is not the one that is shown."""
+    if model == view.model.key:
+        return ""
+    return " " + tag("small", esc(view.t(f"models.{model}.title")), cls="gloss")

@@ -47,6 +47,7 @@ def panel(look: Look) -> None:
     data, trail = content(look.t, look.trace, link, everything), current(look)
     if trail:
         data["change"] = opened_change.content(look, trail[-1])
+        data["says"] = opened_change.taken(look, trail[-1]) or data["says"]
     draw = component("opened", "opened-box")
     act = _acting(look.trace, trail)
     draw(key=KEY, data=data, on_go_change=_go, on_all_change=_all, on_change_change=act)
@@ -186,6 +187,8 @@ def _arithmetic(t: Text, trace: PromptTrace, trail: Trail, found: Sum) -> dict:
             token = shown(trace.tokens[ref.index[0]])
             return {"left": t("opened.id", id=str(int(found.value))), "terms": [], "value": token}
         return {"left": "", "terms": [], "value": value_text(trace, ref), "exact": found.exact}
+    if kind == "attn.scores_masked" and _hidden(trace, ref):
+        return _replaced(t, trace, trail)
     rest = None
     if found.n_rest:
         text = t("opened.rest", n=found.n_rest)
@@ -200,8 +203,16 @@ def _arithmetic(t: Text, trace: PromptTrace, trail: Trail, found: Sum) -> dict:
         "exact": found.exact,
         "count": len(found.terms) + found.n_rest,
     }
-    if kind == "attn.scores_masked" and _hidden(trace, ref):
-        return _replaced(t, trace, trail)
+
+
+def _replaced(t: Text, trace: PromptTrace, trail: Trail) -> dict:
+    """A score that the mask replaced, and what it would be."""
+    ref = trail[-1]
+    score = Ref(trace.step(ref.name).inputs[0], ref.index)
+    start, end = t("opened.replaced", score="{score}").split("{score}")
+    pieces = (Piece(start), Piece(value_text(trace, score), score), Piece(f"{end} "))
+    terms = [[_drawn(t, trace, trail, piece) for piece in pieces]]
+    return {"left": "", "terms": terms, "joint": "", "value": value_text(trace, ref), "exact": ""}
 
 
 def _drawn(t: Text, trace: PromptTrace, trail: Trail, piece: Piece) -> dict:
@@ -218,16 +229,6 @@ def _drawn(t: Text, trace: PromptTrace, trail: Trail, piece: Piece) -> dict:
 
 
 def _go() -> None:
-def _replaced(t: Text, trace: PromptTrace, trail: Trail) -> dict:
-    """A score that the mask replaced, and what it would be."""
-    ref = trail[-1]
-    score = Ref(trace.step(ref.name).inputs[0], ref.index)
-    start, end = t("opened.replaced", score="{score}").split("{score}")
-    pieces = (Piece(start), Piece(value_text(trace, score), score), Piece(f"{end} "))
-    terms = [[_drawn(t, trace, trail, piece) for piece in pieces]]
-    return {"left": "", "terms": terms, "joint": "", "value": value_text(trace, ref), "exact": ""}
-
-
     """Open what a click asks for; nothing in it is trusted before the page reads it."""
     asked = st.session_state[KEY].get("go")
     if isinstance(asked, str):

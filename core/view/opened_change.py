@@ -9,12 +9,12 @@ import numpy as np
 import streamlit as st
 import torch
 
-from core.changes import Changes, Patch, decode
+from core.changes import Changes, Patch, Put, decode
 from core.changes.link import MOST
 from core.graph import EditError, Ref
 from core.models.model import PromptTrace
 from core.view import changes, elements, engine, interventions
-from core.view.change_words import plainly
+from core.view.change_words import covers, plainly, quoted
 from core.view.html import shown
 from core.view.journal import is_editable
 from core.view.look import Look
@@ -56,6 +56,7 @@ def put(trace: PromptTrace, ref: Ref, value: object) -> None:
         changes.edit_cells(trace, [(ref, float(value))])
     except (EditError, OverflowError):
         return
+    st.session_state["side"] = "after"  # where the new number is seen
 
 
 def do(asked: object) -> None:
@@ -72,6 +73,21 @@ def take(trace: PromptTrace, ref: Ref, text: object) -> None:
     st.session_state[SAID] = (ref, refused)
     if refused is None:
         changes.add(trace, Patch(ref.name, _row(ref), text))
+
+
+def taken(look: Look, ref: Ref) -> str:
+    """Where the element's value comes from if that is another text; else empty."""
+    if look.compared is None or look.side == "before" or None in ref.index:
+        return ""
+    unfit = look.compared.applied.unfit
+    place = Put(ref.name, tuple(ref.index), 0.0)
+    last = None
+    for change in decode(st.session_state[changes.EDITS]).in_force:
+        if change not in unfit and covers(change, place):
+            last = change
+    if not isinstance(last, Patch):
+        return ""
+    return look.t("opened.change.from_text", text=quoted(last.text))
 
 
 def _old(look: Look, ref: Ref) -> float | None:

@@ -112,7 +112,7 @@ def test_numbers_are_taken_in_every_spelling_and_the_others_refused(visit, expec
         field(page).fill(text)
         page.keyboard.press("Enter")
         expect(cell(page, 1, 0)).to_be_focused()
-        label = re.compile(f"^number 0, number 0: {re.escape(spoken)},")
+        label = re.compile(f"^number 0, head’s number 0: {re.escape(spoken)},")
         expect(cell(page, 0, 0)).to_have_attribute("aria-label", label)
     cell(page, 0, 1).focus()
     page.keyboard.press("F2")
@@ -124,7 +124,7 @@ def test_numbers_are_taken_in_every_spelling_and_the_others_refused(visit, expec
         expect(field(page)).to_be_focused()
     page.keyboard.press("Escape")
     expect(complaint(page)).to_have_count(0)
-    expect(cell(page, 0, 1)).to_have_attribute("aria-label", "number 0, number 1: 0")
+    expect(cell(page, 0, 1)).to_have_attribute("aria-label", "number 0, head’s number 1: 0")
     told(page, {("W_Q", 0, 0): 1e30})
     assert page.evaluate("window.hacked") is None
 
@@ -134,7 +134,7 @@ def test_editing_begins_by_double_click_key_or_typing_and_escape_leaves(visit, e
     cell(page, 0, 1).dblclick()
     expect(field(page)).to_have_value("0")
     expect(field(page)).to_have_attribute("inputmode", "decimal")
-    expect(field(page)).to_have_attribute("aria-label", "number 0, number 1: 0")
+    expect(field(page)).to_have_attribute("aria-label", "number 0, head’s number 1: 0")
     page.keyboard.type("7")  # the old number was selected
     expect(field(page)).to_have_value("7")
     page.keyboard.press("Escape")

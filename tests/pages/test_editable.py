@@ -48,3 +48,19 @@ def test_wide_model_shows_them_in_windows():
     found = editable(rerun(at))
     assert {(f"blocks.0.mlp.{name}",) for name in ("W_1", "b_1", "W_2", "b_2")} <= found
     assert ("blocks.0.ln_2.gamma",) in editable(open_page("norm", model="bundled"))
+
+
+@pytest.mark.parametrize("side", ["before", "difference"])
+def test_other_sides_say_where_numbers_are_changed(side):
+    at = open_page("qkv", edits="v1~~blocks.0.attn.W_Q~0-0-0~0.5", side=side, **BLOCK)
+    board = components(at, "grid")[0]
+    assert not editable(at)
+    assert all("Choose “After”" in panel["readonly"] for panel in board["panels"])
+    assert "beneath" not in str(board["legends"])
+
+
+def test_axes_of_a_projection_have_names_of_their_own():
+    at = open_page("qkv", **BLOCK)
+    weights = components(at, "grid")[0]["panels"][1]
+    assert weights["words"] == {"row": "number", "column": "head’s number"}
+    assert weights["columns"][1]["spoken"] == "head’s number 1"

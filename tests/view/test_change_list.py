@@ -77,7 +77,7 @@ def test_nothing_changed_is_one_friendly_line():
         ),
         (
             Patch("blocks.0.attn.out", (1, None), "나는 물을 마셨다"),
-            "attention out (block 0, 밥을 (1)) taken from “나는 물을 마셨다”",
+            "row of attention out (block 0, 밥을 (1)): taken from “나는 물을 마셨다”",
             "“나는 물을 마셨다”에서 가져옴",
         ),
         (Switch("scaled", "off"), "Scale by √d_k on → off", "켬 → 끔"),
@@ -174,7 +174,10 @@ def test_what_does_not_fit_is_greyed_and_says_why():
         Switch("mask", "off"),
     )
     found = lines(at)
-    assert "logits [7, 0]" in found[0] and "the text has 3 tokens only" in found[0]
+    assert (
+        "Logit of “나는” (ID 0) after token 7" in found[0]
+        and "the text has 3 tokens only" in found[0]
+    )
     assert "has no such step" in found[1]
     assert "has no such place" in found[2]
     assert "the other text has 2 tokens, this one 3" in found[3]
@@ -182,6 +185,38 @@ def test_what_does_not_fit_is_greyed_and_says_why():
     assert section(at).count('class="idle"') == 5
     click(at, do="drop.0-4")
     assert lines(at) == ["Mask of later tokens on → off Pause Remove"]
+
+
+def test_what_a_later_change_covers_is_greyed_and_says_so():
+    row = Patch("blocks.0.attn.scores", (0, 2, None), "나는 물을 마셨다")
+    cell = Put("blocks.0.attn.scores", (0, 2, 0), 7.0)
+    first, second = lines(visit(cell, row))
+    assert "Covered by a later change" in first and "Covered" not in second
+    assert section(visit(cell, row)).count('class="idle"') == 1
+    assert not any("Covered" in line for line in lines(visit(row, cell)))
+    assert not any("Covered" in line for line in lines(visit(cell, off=[row])))
+
+
+def test_a_norm_is_named_and_numbers_are_written_as_in_a_matrix():
+    (line,) = lines(visit(Put("blocks.0.ln_1.gamma", (0,), 1e9)))
+    assert line.startswith("γ of the norm before attention, number 0 (block 0) 1 → 1·10⁹ ")
+    (line,) = lines(visit(Put("blocks.0.attn.scores_masked", (0, 0, 2), 1.0)))
+    assert "−∞ → 1" in line
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [({"preset": "part-4"}, "in the variant “The whole block”"), ({}, "in the usual size")],
+)
+def test_changes_that_wait_elsewhere_are_said_with_a_link(query, said):
+    at = visit(Put(W_Q, (1, 0, 1), 0.8))
+    mine = at.session_state["edits"]
+    click(at, **(query or {"size": "d_model-4"}))
+    assert at.session_state["edits"] == ""
+    assert f"1 change waits {said}" in section(at)
+    assert 'data-set="preset=block&amp;size="' in section(at)
+    click(at, preset="block", size="")
+    assert at.session_state["edits"] == mine and "waits" not in section(at)
 
 
 def test_an_edit_of_a_tied_matrix_says_that_it_is_the_output_matrix_too():

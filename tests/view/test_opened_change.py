@@ -126,6 +126,14 @@ def test_a_row_is_taken_from_another_text():
     other = trace_of(at).model.trace("나는 물을")
     assert panel(at)["value"] == pytest.approx(other.value("blocks.0.attn.out", (1, 0)))
     assert panel(at)["take"]["said"] == ""
+    assert "Taken from another text, “나는 물을”" in components(at, "opened")[-1]["says"]
+
+
+def test_a_number_set_while_looking_at_the_difference_leads_to_after():
+    at = visit(W_Q, edits="v1~~blocks.0.attn.W_Q~1-0-0~0.5", side="difference")
+    assert at.session_state["side"] == "difference"
+    call(at, opened_change.put, trace_of(at), Ref("blocks.0.attn.W_Q", (1, 0, 1)), 0.8)
+    assert at.session_state["side"] == "after" and panel(at)["value"] == 0.8
 
 
 @pytest.mark.parametrize(

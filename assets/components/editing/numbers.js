@@ -37,3 +37,8 @@ function splitBlock(text) {
 function allDigits(value) {
   return typeof value === "number" ? String(value) : special(value);
 }
+
+// For a field: as many digits as one can type, with a true minus.
+function fewDigits(value) {
+  return typeof value === "number" ? signed(String(Number(value.toPrecision(10)))) : special(value);
+}

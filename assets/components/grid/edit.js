@@ -7,7 +7,7 @@ const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 function edit(view, r, c, { typed, whole = false } = {}) {
   const { board } = view;
   if (board.editor) return board.editor.input.focus(); // what is wrong there comes first
-  if (!view.panel.editable) return board.complain(view.cell(r, c).element, board.data.words.readonly);
+  if (!view.panel.editable) return board.complain(view.cell(r, c).element, view.panel.readonly);
   board.editor = new Editor(view, r, c, typed);
   board.editor.open(whole);
 }

@@ -25,7 +25,7 @@ function listen(view) {
     event.preventDefault();
     const { words } = view.board.data;
     const text = event.clipboardData.getData("text");
-    const problem = view.panel.editable ? pasteBlock(view, text) : words.readonly;
+    const problem = view.panel.editable ? pasteBlock(view, text) : view.panel.readonly;
     if (problem) view.board.complain(view.elementAt(r, c), problem);
   });
 }
