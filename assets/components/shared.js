@@ -16,6 +16,14 @@ function signed(written) {
   return written.replace("e+", "e").replaceAll("-", "−");
 }
 
+// 7e-5 as people write it: 7·10⁻⁵.
+function tens(written) {
+  const [digits, power] = written.split("e");
+  if (power === undefined) return signed(digits);
+  const raised = [...String(Number(power))].map((sign) => sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign]);
+  return `${signed(digits)}·10${raised.join("")}`;
+}
+
 // null is −∞: JSON has no infinity.
 function special(value) {
   return value === null ? "−∞" : String(value);
@@ -26,14 +34,14 @@ function short(value, digits) {
   if (typeof value !== "number") return special(value);
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 && digits) return signed(value.toExponential(1));
+  if (size >= 1e5 && digits) return tens(value.toExponential(1));
   if (Number(size.toFixed(digits)) !== 0) return signed(value.toFixed(digits));
-  return signed(size >= 0.001 ? String(Number(value.toPrecision(1))) : value.toExponential(0));
+  return tens(size >= 0.0001 ? String(Number(value.toPrecision(1))) : value.toExponential(0));
 }
 
 // For reading out: seven significant digits.
 function exact(value) {
-  return typeof value === "number" ? signed(String(Number(value.toPrecision(7)))) : special(value);
+  return typeof value === "number" ? tens(String(Number(value.toPrecision(7)))) : special(value);
 }
 
 function rgbOf(colour) {

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 @dataclass(frozen=True)
 class Ref:
@@ -120,7 +122,14 @@ def number(value: float) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 1e9:
         return str(int(value)).replace("-", "−")
-    return f"{value:.4g}".replace("-", "−")
+    return tens(f"{value:.4g}")
+
+
+def tens(written: str) -> str:
+    """`-1.2e-05` as people write it: −1.2·10⁻⁵; what has no exponent gets a real minus sign."""
+    digits, _, power = written.partition("e")
+    raised = f"·10{str(int(power)).translate(SUPERSCRIPTS)}" if power else ""
+    return digits.replace("-", "−") + raised
 
 
 def join_signed(parts: list[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.graph import Explanation, Factor, Ref, Term
-from core.graph.explain import number
+from core.graph.explain import number, tens
 from core.graph.ops import Activation, Mean, MeanSquare, Normalize, Scale, Softmax, Variance
 from core.models.model import PromptTrace
 from core.view import elements
@@ -69,7 +69,7 @@ class Sum:
     @property
     def exact(self) -> str:
         """Seven digits of the value, where four do not say it all."""
-        full = f"{self.value:.7g}".replace("-", "−")
+        full = tens(f"{self.value:.7g}")
         return "" if full == number(self.value) or not math.isfinite(self.value) else full
 
 

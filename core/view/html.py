@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from core.graph.explain import tens
 from core.models.tokenizer import visible
 from core.view.figures import (
     NEGATIVE,
@@ -22,7 +23,7 @@ from core.view.figures import (
 
 MINUS, DOT = "\u2212", "\u00b7"
 LONGEST = 24
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SMALL = 1e-4  # below, a number is written with a power of ten
 # How strongly a cell is coloured when black or white is needed, and when the page no longer
 # decides which: on the strongest orange it is always black, on the strongest purple white.
 STRONG, ORANGE, PURPLE = 0.6, 0.76, 0.96
@@ -86,16 +87,22 @@ def chip(token: str, position: int, note: object = None, **attributes: object) -
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number as a person writes it: a true minus sign, no "-0.00"."""
+    """A number as a person writes it: 0.00 only if it is 0, a small one as 0.0007 or 7·10⁻⁵."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "−∞" if value < 0 else "∞"
-    if value and (abs(value) >= 10**5 or abs(value) < 10 ** -(digits + 1)):
-        written = f"{value:.1e}"
-    else:
-        written = f"{value:.{digits}f}"
-    if float(written) == 0:
-        written = written.lstrip("-")
-    return written.replace("-", MINUS)
+    size, written = abs(value), f"{value:.{digits}f}"
+    if size >= 10**5:
+        return tens(f"{value:.1e}")
+    if float(written) or not value:
+        return tens(written if value else written.lstrip("-"))
+    return tens(f"{value:.1g}" if size >= SMALL else f"{value:.0e}")
+
+
+def significant(value: float) -> str:
+    """A number with three digits that say something, so that what is computed from it checks."""
+    if not value or not SMALL <= abs(value) < 10**5:
+        return tens(f"{value:.2e}") if value and math.isfinite(value) else number(value)
+    return number(value, max(0, 2 - math.floor(math.log10(abs(value)))))
 
 
 def tiny(value: float) -> str:
@@ -104,8 +111,7 @@ def tiny(value: float) -> str:
         return "0"
     if not abs(value) < 0.001:  # so is what is not a number
         return number(value, 4)
-    digits, _, power = f"{value:.1e}".partition("e")
-    return f"{digits.replace('-', MINUS)}·10{str(int(power)).translate(SUPERSCRIPTS)}"
+    return tens(f"{value:.1e}")
 
 
 def percent(share: float) -> str:
@@ -210,7 +216,7 @@ def signed_marks(limit: float) -> list[str]:
     """The numbers along a signed scale: its ends and its middle; if uneven also half the colour."""
     end, half = float(limit), limit / 2 ** degree(limit)
     values = [-end, 0.0, end] if degree(limit) == 1 else [-end, -half, 0.0, half, end]
-    marks = [f"{value:.3g}".replace("-", MINUS) for value in values]
+    marks = [tens(f"{value:.3g}") for value in values]
     return [f"≤ {marks[0]}", *marks[1:-1], f"≥ {marks[-1]}"]
 
 

@@ -7,10 +7,11 @@ from torch import Tensor
 
 from core.analysis import norm
 from core.graph import Ref
+from core.graph.explain import tens
 from core.view import matrix, scale, vector
 from core.view.cut import Cut
 from core.view.figures import cell_colour
-from core.view.html import cell, div, esc, ink, number, picks, shown, tag, tiny
+from core.view.html import cell, div, esc, ink, number, picks, shown, significant, tag, tiny
 from core.view.look import Look
 from core.view.marks import marks
 from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, token
@@ -61,7 +62,7 @@ def step_by_step(look: Look, place: str) -> str:
         formula,
         look.values(f"{place}.normed")[here],
         "÷",
-        note=esc(t("norm.steps.spread", root=number(root))),
+        note=esc(t("norm.steps.spread", root=significant(root))),
         says=t("steps.norm.normed.title"),
         marks=marks(look, f"{place}.normed", (here, None)),
     )
@@ -79,7 +80,7 @@ def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
     read = scale.end(trace, source(look, place))
     if f"{place}.mean" not in trace:
         square = float(look.values(f"{place}.mean_square")[here])
-        note = esc(t("norm.steps.square", square=number(square)))
+        note = esc(t("norm.steps.square", square=significant(square)))
         end = scale.end(trace, f"{place}.mean_square")
         square_row = Row("x²", x * x, note=note, says="x²", limit=end)
         rows = [Row("x", x, says="x", marks=changed, limit=read), square_row]
@@ -89,9 +90,9 @@ def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
     away = np.array([term.factors[0].value for term in terms])
     end = scale.end(trace, f"{place}.var")
     centred = esc(t("norm.steps.centred"))
-    variance = esc(t("norm.steps.variance", square=number(square)))
+    variance = esc(t("norm.steps.variance", square=significant(square)))
     rows = [
-        Row("x", x, says="x", note=esc(f"μ = {number(mean)}"), marks=changed, limit=read),
+        Row("x", x, says="x", note=esc(f"μ = {significant(mean)}"), marks=changed, limit=read),
         Row("x − μ", away, "−", note=centred, says="x − μ", limit=read),
         Row("(x − μ)²", away * away, note=variance, says="(x − μ)²", limit=end),
     ]
@@ -173,7 +174,8 @@ def _measured_of_each(look: Look, name: str) -> str:
             cells.append(look.left_out(len(row)))
             continue
         value = float(values[row])
-        link = vector.opens(look, Ref(name, (row,)), number(value), "each")
+        text = significant(value)
+        link = vector.opens(look, Ref(name, (row,)), text, "each")
         here = "here" if row == look.token else None
         cls = " ".join(filter(None, ("fired-at", here, ink(value, limit))))
         inner = tag("span", esc(shown(look.trace.tokens[row], 10))) + tag("small", number(value))
@@ -199,8 +201,8 @@ def directions(look: Look, place: str) -> str:
             "tr",
             tag("th", token(look, i), scope="row"),
             tag("td", bars(values[i], limit, plain(look, i), found=changed.part(i)), cls="wide"),
-            tag("td", esc(number(means[i].item()))),
-            tag("td", esc(number(spreads[i].item()))),
+            tag("td", esc(significant(means[i].item()))),
+            tag("td", esc(significant(spreads[i].item()))),
         )
         for i in look.rows
         if isinstance(i, int)
@@ -235,11 +237,11 @@ def facts(look: Look, place: str) -> dict[str, object]:
     return {
         "mean": tiny(after.mean),
         "std": f"{after.std:.6f}",
-        "biased": number(std[0].item()),
-        "unbiased": number(norm.unbiased(x)),
+        "biased": significant(std[0].item()),
+        "unbiased": significant(norm.unbiased(x)),
         "n": len(x),
         "before": number(len(x) - 1, 0),
-        "eps": f"{look.trace.model.config.norm_eps:g}".replace("-", "−"),
+        "eps": tens(f"{look.trace.model.config.norm_eps:g}"),
         "low": number(gamma.min().item()),
         "high": number(gamma.max().item()),
     }

@@ -216,7 +216,9 @@ def test_the_largest_terms_and_the_rest_are_all_terms():
         (-12345.0, "−12345"),
         (-0.0, "0"),
         (1234.5678, "1235"),
-        (1e12, "1e+12"),
+        (1e12, "1·10¹²"),
+        (-1.23456e-5, "−1.235·10⁻⁵"),
+        (0.0001234, "0.0001234"),
     ],
 )
 def test_numbers_are_written_with_real_signs(value, text):

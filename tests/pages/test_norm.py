@@ -17,7 +17,7 @@ def test_printed_mean_and_spread():
     text = said(example())
     assert "μ = 1.28" in text and "√(σ² + ε) = 0.34" in text
     line = rows(example(), "followed along")[3]
-    assert line[-2:] == ["1.28", "0.34"]
+    assert line[-2:] == ["1.28", "0.340"]
 
 
 def test_stream_is_what_was_carried_plus_what_is_added():

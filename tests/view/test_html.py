@@ -28,14 +28,30 @@ def test_text_is_escaped_everywhere(text):
     [
         (0.61, "0.61"),
         (-0.5, "−0.50"),
-        (-0.001, "0.00"),
+        (-0.001, "−0.001"),
+        (0.0, "0.00"),
+        (-0.0, "0.00"),
+        (0.0007, "0.0007"),
+        (-7e-5, "−7·10⁻⁵"),
         (-math.inf, "−∞"),
-        (1234567.0, "1.2e+06"),
-        (2e-7, "2.0e−07"),
+        (1234567.0, "1.2·10⁶"),
+        (2e-7, "2·10⁻⁷"),
     ],
 )
 def test_numbers(value, written):
     assert html.number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        *((0.0, "0.00"), (0.011881, "0.0119"), (0.1090367, "0.109"), (-4.2, "−4.20")),
+        *((1234.5, "1234"), (0.0004, "0.000400"), (4e-5, "4.00·10⁻⁵"), (math.inf, "∞")),
+        *((math.nan, "NaN"), (1e7, "1.00·10⁷")),
+    ],
+)
+def test_three_digits_say_something(value, written):
+    assert html.significant(value) == written
 
 
 @pytest.mark.parametrize(

@@ -158,8 +158,12 @@ def test_every_step_and_weight_can_be_opened(kind, language):
         assert not any("{" in text or "None" in text for text in texts)
 
 
+PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
 def number_of(text):
-    return float(text.replace("−", "-").replace("∞", "inf"))
+    digits, _, power = text.replace("−", "-").replace("∞", "inf").partition("·10")
+    return float(digits) * 10.0 ** int(power.translate(PLAIN) or 0)
 
 
 @pytest.mark.parametrize("kind", TRACES)
