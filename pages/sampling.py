@@ -6,7 +6,7 @@ from core.view.lesson import Lesson
 
 with frame.page("sampling") as view:
     settings = sampling_settings.read(view.state)
-    lesson, look = Lesson(view), view.look
+    lesson, look = Lesson(view, opens=False), view.look
     found = sampling_drawn.drawn(look, settings)
     if found is None:
         lesson.say("broken")

@@ -4,7 +4,7 @@ from core.view import frame, sizes_page
 from core.view.lesson import Lesson
 
 with frame.page("sizes") as view:
-    lesson = Lesson(view)
+    lesson = Lesson(view, opens=False)
     card = sizes_page.card(lesson, view)
     sizes_page.parameters(lesson, card)
     sizes_page.memory(lesson, card)

@@ -4,6 +4,7 @@
 
 const SETTLING = 500; // ms after a run until what it drew has its size
 const ripple = (window.ripple ??= { component: null, waiting: null, arrived: null });
+const folds = { open: {}, seen: new WeakSet() }; // parts that can be folded
 
 function plainClick(event) {
   return !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
@@ -64,6 +65,7 @@ function scrollTo(anchor) {
     return true;
   }
   const place = document.getElementById(anchor);
+  place?.closest("details")?.setAttribute("open", "");
   place?.scrollIntoView({ block: "start" });
   return Boolean(place);
 }
@@ -84,6 +86,29 @@ function showStop() {
   if (here) strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
 }
 
+// What is looked at in a picture that is wider than its place is in sight.
+function showChosen() {
+  for (const chosen of document.querySelectorAll(".stMain .lens td a[aria-current]")) {
+    const box = chosen.closest(".scroll");
+    const [cell, place] = [chosen.getBoundingClientRect(), box.getBoundingClientRect()];
+    if (cell.right > place.right || cell.left < place.left) {
+      box.scrollLeft += cell.left - place.left - (place.width - cell.width) / 2;
+    }
+  }
+}
+
+// A part that somebody folded or opened stays so when it is drawn again.
+function rememberFold({ target }) {
+  if (target.dataset?.fold) folds.open[target.dataset.fold] = target.open;
+}
+
+function refold() {
+  for (const part of document.querySelectorAll("details[data-fold]")) {
+    if (!folds.seen.has(part)) part.open = folds.open[part.dataset.fold] ?? part.open;
+    folds.seen.add(part);
+  }
+}
+
 function arrive(data) {
   const anchor = data.arrival ? data.anchor : window.location.hash.slice(1);
   if (anchor && ripple.arrived !== data.arrival && scrollTo(anchor)) ripple.arrived = data.arrival;
@@ -91,11 +116,12 @@ function arrive(data) {
 
 if (!ripple.listening) {
   ripple.listening = true;
-  const listeners = { click: follow, pointerdown: complete, focusin: complete, keydown: send, input: mend };
+  const listeners = { click: follow, pointerdown: complete, focusin: complete, keydown: send, input: mend, toggle: rememberFold };
   for (const [type, listener] of Object.entries(listeners)) {
     document.addEventListener(type, listener, true);
   }
   window.addEventListener("resize", reachScrollers);
+  new MutationObserver(refold).observe(document.body, { childList: true, subtree: true });
 }
 
 export default function (component) {
@@ -104,6 +130,7 @@ export default function (component) {
   document.documentElement.lang = component.data.language;
   showStop();
   setTimeout(reachScrollers, SETTLING);
+  setTimeout(showChosen, SETTLING);
   arrive(component.data);
   if (ripple.waiting) component.setTriggerValue("go", ripple.waiting);
   ripple.waiting = null;

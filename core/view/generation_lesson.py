@@ -15,7 +15,7 @@ def lesson_of(view: View, writer: Writer) -> Lesson:
 
     A decode step computes the same numbers, one row of them; here all rows can be looked at.
     """
-    return Lesson(replace(view, look=writer.look()))
+    return Lesson(replace(view, look=writer.look()), opens=False)
 
 
 def missing(lesson: Lesson, look: Look) -> bool:

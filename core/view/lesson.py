@@ -24,7 +24,8 @@ from core.view.sketch import block_links
 class Lesson:
     """Draws the parts of one page in order and counts them; texts are under the page's name."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, *, opens: bool = True) -> None:
+        """opens: whether the page has numbers of a trace that can be opened and changed."""
         self.view = view
         self._count = count(1)
         self._panel_drawn = False
@@ -32,7 +33,7 @@ class Lesson:
             at = view.state.asked.get(opened.LINK_AT)
             st.session_state[opened.AT] = self._key(at) if at else ""
         lead = tag("h1", esc(self.text("title"))) + para(self.text("lead"), "lead")
-        st.html(lead)
+        st.html(lead + (para(view.t("lesson.do"), "to-do") if opens else ""))
 
     def text(self, key: str, **values: object) -> str:
         """A text of this page."""

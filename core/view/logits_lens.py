@@ -103,7 +103,8 @@ def _column_link(look: Look, column: int, step: str, **where: int) -> dict[str, 
 def _cell(look: Look, link: dict[str, object], token: int, prob: float, final: bool) -> str:
     text = shown(look.trace.model.tokenizer.token_text(token), 8)
     word = tag("b" if final else "span", esc(text))
-    inner = tag("a", word, tag("small", esc(percent(prob))), **link)
+    whole = shown(look.trace.model.tokenizer.token_text(token))
+    inner = tag("a", word, tag("small", esc(percent(prob))), title=whole, **link)
     return tag("td", inner, style=f"background:{share_colour(prob)}", cls=ink(prob, None))
 
 

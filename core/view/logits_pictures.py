@@ -7,7 +7,7 @@ from core.analysis import logits, residual
 from core.graph import Ref
 from core.models.config import Config
 from core.models.model import Candidate
-from core.view import elements, scale, vector
+from core.view import scale, vector
 from core.view.cut import Cut, cut
 from core.view.html import (
     bar,
@@ -34,16 +34,12 @@ def final_rows(look: Look) -> str:
     """The row as the last block leaves it, and after the final norm if there is one."""
     names = final_steps(look)
     ends = {name: scale.end(look.trace, name) for name in names}
+    legends = scale.apart(look.t, list(ends.values()))
     rows = (
-        _named(look, key, name, limit)
-        for key, (name, limit) in zip(("stream", "normed"), ends.items(), strict=False)
+        _named(look, key, name, ends[name], legend)
+        for key, name, legend in zip(("stream", "normed"), names, legends, strict=False)
     )
-    named = ((_title(look, name), limit) for name, limit in ends.items())
-    return div("labelled-rows", *rows) + scale.legend(look.t, *named)
-
-
-def _title(look: Look, name: str) -> str:
-    return look.t(f"opened.role.{elements.role(name)}.short")
+    return div("labelled-rows", *rows)
 
 
 def final_steps(look: Look) -> list[str]:
@@ -51,9 +47,9 @@ def final_steps(look: Look) -> list[str]:
     return [residual.stream_steps(look.trace)[-1], *["ln_f.out"] * ("ln_f.out" in look.trace)]
 
 
-def _named(look: Look, key: str, name: str, limit: float) -> str:
+def _named(look: Look, key: str, name: str, limit: float, legend: str) -> str:
     label = para(look.t(f"logits.rows.{key}"))
-    return div("labelled", label, vector.row(look, name, look.token, limit, "rows"))
+    return div("labelled", label, vector.row(look, name, look.token, limit, "rows"), legend)
 
 
 def read(look: Look) -> str:
@@ -115,13 +111,13 @@ def product(look: Look, candidate: Candidate) -> str:
         "direction": vector.plain(look, towards, ends["direction"]),
         "product": vector.plain(look, own * towards, ends["product"]),
     }
+    legends = scale.apart(look.t, list(ends.values()))
     rows = [
-        div("labelled", para(look.t(f"logits.product.{key}", token=token)), row)
-        for key, row in drawn.items()
+        div("labelled", para(look.t(f"logits.product.{key}", token=token)), row, legend)
+        for (key, row), legend in zip(drawn.items(), legends, strict=True)
     ]
-    named = ((look.t(f"logits.product.{key}_short"), limit) for key, limit in ends.items())
     says = tag("p", esc(look.t("logits.product.sum", token=token)), " ", total)
-    return div("labelled-rows", *rows, says) + scale.legend(look.t, *named)
+    return div("labelled-rows", *rows, says)
 
 
 def bars(look: Look, found: list[Candidate]) -> str:

@@ -16,6 +16,7 @@ from core.view.look import Look
 from core.view.marks import marks
 from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, token
 
+MOST = 48  # tokens up to which each has its mean and variance
 NORM = "norm"  # in the address: which norm is looked at
 
 
@@ -166,10 +167,10 @@ def each_token(look: Look, place: str) -> str:
 
 
 def _measured_of_each(look: Look, name: str) -> str:
-    """The tokens with their numbers, those in between left out."""
+    """The tokens with their numbers; of very many those in between left out."""
     values, changed = look.values(name), marks(look, name, (None,))
     limit, cells = scale.end(look.trace, name), []
-    for row in look.rows:
+    for row in range(len(values)) if len(values) <= MOST else look.rows:
         if isinstance(row, range):
             cells.append(look.left_out(len(row)))
             continue
@@ -178,7 +179,7 @@ def _measured_of_each(look: Look, name: str) -> str:
         link = vector.opens(look, Ref(name, (row,)), text, "each")
         here = "here" if row == look.token else None
         cls = " ".join(filter(None, ("fired-at", here, ink(value, limit))))
-        inner = tag("span", esc(shown(look.trace.tokens[row], 10))) + tag("small", number(value))
+        inner = tag("span", esc(shown(look.trace.tokens[row], 10))) + tag("small", text)
         style = f"background:{cell_colour(value, limit)}"
         cells.append(cell("a", inner, changed.was(row), cls=cls, style=style, **link))
     return div("whens", *cells)

@@ -105,7 +105,7 @@ def _tokens(look: Look) -> str:
             chip(
                 token,
                 row,
-                token_id,
+                row,
                 cls="tok here" if row == look.token else "tok",
                 **look.state.link(token=row),
                 aria_label=says,

@@ -31,6 +31,7 @@ STOPS = (
     ("logits", "logits"),
     ("probs", "sample"),
 )
+FIRST = "embedding"  # the group that is not folded to begin with; see assets/js/page.js
 GROUPS = (
     ("tokens.", "embedding"),
     ("embed.", "embedding"),
@@ -83,13 +84,16 @@ def _position_together(steps: list[Step]) -> list[Step]:
 
 def _group(look: Look, name: str, steps: list[Step], seen: set[str]) -> str:
     title = look.t(f"path.groups.{name}.title", i=str(look.layer))
-    head = tag("h3", esc(title)) + para(look.t(f"path.groups.{name}.says"), "says")
+    head = tag("summary", tag("h3", esc(title)))
+    says = para(look.t(f"path.groups.{name}.says"), "says")
     parts = []
     for on_belt, some in groupby(steps, key=lambda step: step.role in STREAM):
         lanes = groupby(some, key=lambda step: stop_of(step.role))
         body = "".join(_lane(look, stop, list(part), seen) for stop, part in lanes)
         parts.append(_on_belt(body) if on_belt else _detour(look, name, body))
-    return tag("section", head, div("lanes", *parts), cls=f"group {name}")
+    first = "open" if name == FIRST else None
+    folded = tag("details", head, says, div("lanes", *parts), open=first, data_fold=name)
+    return tag("section", folded, cls=f"group {name}")
 
 
 def _on_belt(body: str) -> str:

@@ -104,6 +104,20 @@ def legend(t: Text, *named: tuple[str, float], note: str = "") -> str:
     return div("legends", *drawn, para(note, "says") if note else "")
 
 
+def apart(t: Text, limits: Sequence[float]) -> list[str]:
+    """The legends of pictures under each other, one for each: where all have one scale, the last's.
+
+    limits: the scale of each picture.
+    """
+    if len(distinct(("", limit) for limit in limits)) == 1:
+        return [*[""] * (len(limits) - 1), legend(t, ("", limits[-1]))]
+    texts = says(t, [("", limit) for limit in limits])
+    return [
+        div("legends", signed_legend(limit, text))
+        for limit, text in zip(limits, texts, strict=True)
+    ]
+
+
 def _ends(model: Model) -> dict[str, float]:
     if model not in _known:
         _known[model] = _measured(model)

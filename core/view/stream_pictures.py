@@ -101,15 +101,27 @@ def largest(look: Look, stages: Sequence[Stage]) -> dict[str, str]:
 
 def cuts(look: Look, stages: Sequence[Stage]) -> list[Cut]:
     """The block where we look in numbers; of a wide row those that changed most in it."""
-    names = steps([stage for stage in stages if stage.block == look.layer])
+    stages = [stage for stage in stages if stage.block == look.layer]
+    names = steps(stages)
     width = look.trace.model.config.d_model
     columns: list[int] | None = None
     if width > NUMBERS:
         change = abs(look.values(names[-1])[look.token] - look.values(names[0])[look.token])
         columns = sorted(change.argsort()[::-1][:NUMBERS].tolist())
-    titles = {name: look.t(f"steps.{look.trace.step(name).role}.title") for name in names}
-    index = ([look.token], columns)
-    return [cut(look.trace, name, index, title=titles[name], picks=False) for name in names]
+    index, signs = ([look.token], columns), _signs(stages)
+    titles = [look.t(f"steps.{look.trace.step(name).role}.title") for name in names]
+    return [
+        cut(look.trace, name, index, title=f"{signs.get(name, '')}{title}", picks=False)
+        for name, title in zip(names, titles, strict=True)
+    ]
+
+
+def _signs(stages: Sequence[Stage]) -> dict[str, str]:
+    """What is done with each row, to stand before its name: so the matrices read as sums."""
+    signs = {}
+    for stage in stages:
+        signs |= {stage.added: "→ " if stage.replaces else "+ ", stage.after: "= "}
+    return signs
 
 
 def adds(look: Look) -> tuple[str, ...]:

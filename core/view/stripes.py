@@ -71,17 +71,24 @@ def stack(
     }
     cls = " ".join(["stack", *(kind for kind, on in kinds.items() if on)])
     rows = [replace(row, limit=row.limit or limit) for row in rows]
-    drawn = (_stacked(row, parts if row.total else (), **kinds) for row in rows)
+    drawn = (_stacked(row, parts if row.total else (), heads[1:3], **kinds) for row in rows)
     top = div("stack-row top", tag("span"), *(tag("span", esc(head)) for head in heads))
     return div(cls, top if heads else "", *drawn) + scale.legend(
         t, *((row.says, row.limit) for row in rows)
     )
 
 
-def _stacked(row: Row, parts: Sequence[Part], made: bool, noted: bool) -> str:
+def _stacked(row: Row, parts: Sequence[Part], names: Sequence[str], made: bool, noted: bool) -> str:
+    """names: what stands above `before` and `values`; said again where they are not in columns."""
+    names = ("", "") if row.total or not names else names
     before, values = (
-        "" if array is None else bars(array, row.limit, row.says, parts, found)
-        for array, found in ((row.before, row.before_marks), (row.values, row.marks))
+        "" if array is None else _head(name) + bars(array, row.limit, row.says, parts, found)
+        for name, array, found in zip(
+            names,
+            (row.before, row.values),
+            (row.before_marks, row.marks),
+            strict=True,
+        )
     )
     return div(
         "stack-row total" if row.total else "stack-row",
@@ -91,6 +98,10 @@ def _stacked(row: Row, parts: Sequence[Part], made: bool, noted: bool) -> str:
         tag("span", values, cls="values"),
         tag("span", row.note, cls="note") if noted else "",
     )
+
+
+def _head(name: str) -> str:
+    return tag("small", esc(name), cls="only-narrow") if name else ""
 
 
 def bars(

@@ -119,3 +119,31 @@ def test_a_wide_row_says_how_its_columns_were_picked():
 def block_panels(at):
     boards = [board["panels"] for board in components(at, "grid")]
     return next(panels for panels in boards if panels[0]["name"] == "blocks.3.resid_in")
+
+
+def titles(at):
+    boards = [board["panels"] for board in components(at, "grid")]
+    found = next(panels for panels in boards if panels[-1]["name"].endswith("resid_out"))
+    return [panel["title"] for panel in found]
+
+
+def test_the_block_in_numbers_reads_as_sums():
+    """What a sum is called names the row that comes out, and signs stand between the rows."""
+    assert titles(example()) == [
+        "The belt on its way in",
+        "+ Attention’s contribution",
+        "= The belt after attention",
+        "+ MLP’s contribution",
+        "= The belt on its way out",
+    ]
+    assert [title[0] for title in titles(example(lang="ko"))[1:]] == ["+", "=", "+", "="]
+
+
+def test_where_a_part_replaces_nothing_is_said_to_be_added():
+    assert any(title.startswith("→ ") for title in titles(example("part-4-mlp")))
+
+
+def test_pages_say_first_what_to_do():
+    said_first = "double-click it to change it."
+    assert said_first in said(example())
+    assert said_first not in said(open_page("sizes"))  # nothing of a trace can be opened there

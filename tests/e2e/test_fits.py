@@ -1,0 +1,55 @@
+"""Nothing is cut on a laptop; on a phone what is looked at is in sight; folded parts open."""
+
+import pytest
+
+CUT = """() => [...document.querySelectorAll('.stMain .scroll')]
+    .filter(box => box.scrollWidth > box.clientWidth + 1)
+    .map(box => box.textContent.slice(0, 60))"""
+STRIP = """() => {
+    const strip = document.querySelector('.strip');
+    const tops = [...strip.querySelectorAll('ol a')].map(a => a.offsetTop);
+    const [one, other] = [...strip.querySelectorAll('.try-it')].map(a => a.getBoundingClientRect());
+    return {over: strip.scrollWidth - strip.clientWidth, lines: new Set(tops).size,
+            gap: other.left - one.right};
+}"""
+SEEN = """() => {
+    const cell = document.querySelector('.lens td a[aria-current]').getBoundingClientRect();
+    return cell.left >= 0 && cell.right <= window.innerWidth;
+}"""
+
+
+@pytest.mark.parametrize("path", ["qkv?model=bundled", "mlp?model=bundled", "logits?model=bundled"])
+def test_tables_fit_on_a_laptop(page, settled, path):
+    page.goto(f"/{path}")
+    settled(page)
+    assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("query", ["", "?edits=v1~~scaled~off"])
+@pytest.mark.parametrize("width", [1440, 1280])
+def test_all_stops_stand_in_one_line(new_page, settled, query, width):
+    page = new_page(viewport={"width": width, "height": 900}, locale="en-US")
+    page.goto(f"/scores{query}")
+    settled(page)
+    found = page.evaluate(STRIP)
+    assert found["over"] <= 0 and found["lines"] == 1 and found["gap"] >= 6
+
+
+def test_the_framed_cell_of_the_lens_is_in_sight_on_a_phone(new_page, settled):
+    page = new_page(viewport={"width": 390, "height": 844})
+    page.goto("/logits?model=bundled")
+    settled(page)
+    page.wait_for_function(SEEN)
+
+
+def test_a_place_on_the_overview_opens_the_part_that_it_is_in(page, settled, expect):
+    page.goto("/#stop-mlp")
+    settled(page)
+    expect(page.locator("#stop-mlp")).to_be_in_viewport()
+    expect(page.locator("details[data-fold=attention]")).not_to_have_attribute("open", "")
+    fold = page.locator("details[data-fold=attention] > summary")
+    fold.focus()
+    page.keyboard.press("Enter")
+    page.locator(".pick", has_text="1").first.click()
+    settled(page)  # drawn again, it stays open
+    expect(page.locator("details[data-fold=attention] #stop-qkv")).to_be_visible()
