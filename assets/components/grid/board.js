@@ -51,6 +51,7 @@ class Board {
   draw(data, send) {
     this.data = data;
     this.setTrigger = send;
+    this.unseen = null; // what was clicked since the last redraw
     this.keys.textContent = data.keys;
     journal.acknowledge(data.ack);
     const ink = new Ink(getComputedStyle(this.root), data.colours);
@@ -65,8 +66,14 @@ class Board {
     journal.join(this);
   }
 
-  // Of what is sent before a run begins Streamlit keeps the last: what was typed goes along again.
+  // Of what is sent before a run begins Streamlit keeps the last: what was typed goes along again,
+  // and so does a label that was clicked just before a cell, or the other way round.
   send(event, value) {
+    if (event !== "edits") {
+      const before = this.unseen;
+      this.unseen = { event, value };
+      if (before && before.event !== event) this.setTrigger(before.event, before.value);
+    }
     this.setTrigger(event, value);
     if (event !== "edits" && journal.entries.length) journal.send();
   }
