@@ -118,8 +118,8 @@ def _where(
     for key, size in sizes.items():
         if size > 1:
             st.slider(t(f"frame.{key}"), 0, size - 1, key=key, persist_state="session")
-    token, token_id = trace.tokens[picked["token"]], trace.ids[picked["token"]]
-    st.html(chip(token, picked["token"], token_id, title=gloss(t, token) or None))
+    token, place = trace.tokens[picked["token"]], picked["token"]
+    st.html(chip(token, place, place, title=gloss(t, token) or None))
     where = picked["layer"], picked.get("head", 0), picked["token"]
     return Look(t, trace, state, *where, compared, side, hidden)
 

@@ -18,6 +18,7 @@ from core.view import (
 )
 from core.view.look import Look
 from core.view.texts import speaker
+from tests.support.still import Still
 
 LIKE_LLAMA = {"norm": "rms", "n_kv_heads": 1, "position": "rotary", "gated": False}
 
@@ -109,3 +110,28 @@ def test_text_of_a_person_is_escaped():
     ) + norm_pictures.directions(look, "blocks.0.ln_2")
     assert not re.search(r"<b>&|<script>|<span><b></span>", drawn)
     assert "&lt;script&gt;" in drawn
+
+
+def test_rows_that_are_not_in_columns_say_what_they_are():
+    """On a phone value and part of it stand under each other, each with its name; not the sum."""
+    drawn = heads_pictures.weighted_sum(look_at("part-3"))
+    for name in ("its value", "what is taken of it"):
+        assert drawn.count(f'<small class="only-narrow">{name}</small>') == 3
+
+
+def test_a_norm_is_one_sum_with_its_legends_beneath():
+    drawn = norm_pictures.step_by_step(look_at(), "blocks.0.ln_2")
+    assert drawn.count('class="stack noted"') == 1
+    assert drawn.rindex('class="stack-row') < drawn.index('class="legends"')
+
+
+def test_of_a_long_text_each_token_has_its_mean_and_variance():
+    look = look_at(prompt="나는 밥을 먹었다 나는 밥을 먹었다 나는 밥을", preset="block")
+    assert norm_pictures.each_token(look, "blocks.0.ln_1") == ""
+    trace = core.load("bundled").trace("In the beginning God created the heaven and the earth")
+    look = Look(speaker("en"), trace, Still(), 0, 0, 1)
+    drawn = norm_pictures.each_token(look, "blocks.0.ln_1")
+    assert drawn.count('class="fired-at') == 2 * len(trace)
+    assert [cut.name for cuts in norm_pictures.boards(look, "blocks.0.ln_1") for cut in cuts] == [
+        "blocks.0.ln_1.out"
+    ]

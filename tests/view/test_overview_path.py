@@ -141,3 +141,11 @@ def test_characters_split_over_tokens_are_named():
     assert ">한<" in made and "ED 95 9C" in made and "one character" in made
     none = tokens_pictures.split_characters(speaker("en"), tokenizer, tokenizer.encode("abc"))
     assert "within a single token" in none
+
+
+def test_tokens_of_the_belt_say_their_place_and_only_the_first_part_is_open():
+    look = look_at(load("bundled"), "In the beginning")
+    assert re.findall(r"<small>(\d+)</small></a>", belt(look)) == ["0", "1", "2"]
+    folds = re.findall(r'<details( open="open")? data-fold="(\w+)">', path(look))
+    assert [name for _, name in folds] == ["embedding", "attention", "mlp", "output"]
+    assert [name for is_open, name in folds if is_open] == ["embedding"]
