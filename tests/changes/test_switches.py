@@ -30,7 +30,7 @@ from tests.support.subjects import PRESETS, example
         (random_model("llama"), "heads", ["several"]),  # keys are shared by heads
         (random_model("llama"), "position", ["rotary", "sinusoidal", "none"]),  # no W_P
     ],
-    ids=str,
+    ids=lambda value: None if isinstance(value, (str, list)) else "model",
 )
 def test_choices(model, setting, found):
     assert choices(setting, model) == found

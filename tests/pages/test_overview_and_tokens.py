@@ -41,7 +41,7 @@ def test_any_text_is_answered_and_kept(name, model, prompt):
 def test_nonsense_in_a_link_is_named_and_replaced(name, language):
     at = open_page(name, lang=language, **NONSENSE)
     assert "notice" in drawn(at)
-    for key in ("model", "layer", "head", "token"):
+    for key in ("model" if language == "en" else "모델", "layer", "head", "token"):
         assert f"{key} = “💥-1e9”" in said(at)
     assert at.selectbox(key="model").value == "bundled"
 
