@@ -117,8 +117,9 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
 
 def _readonly(look: Look, cut: Cut) -> str:
     """What is said to who types where nothing can be changed."""
-    other_side = journal.is_editable(look.trace, cut.name) and look.side != "after"
-    return look.t("matrix.choose_after" if other_side else "matrix.readonly")
+    if not journal.is_editable(look.trace, cut.name):
+        return look.t("matrix.readonly")
+    return look.t("matrix.guess_first" if look.hidden else "matrix.choose_after")
 
 
 def _values(look: Look, cut: Cut) -> list[float | str | None]:

@@ -120,7 +120,7 @@ def test_an_operand_that_is_clicked_in_a_matrix_goes_on_the_trail(visit, expect)
     page = visit("open=blocks.0.attn.scores~0-2-1")
     q = page.get_by_role("grid", name="Q", exact=True)
     expect(q.locator("td.part")).to_have_count(2)
-    q.get_by_role("gridcell", name="token 먹었다 2, number 1").click()
+    q.get_by_role("gridcell", name="token 먹었다 2, head’s number 1").click()
     expect(page.locator("h3")).to_contain_text("Number 1 of the query of 먹었다 (2)")
     expect(page.get_by_role("listitem")).to_have_count(3)
 
@@ -222,7 +222,7 @@ def test_a_large_matrix_is_a_picture_with_a_window_of_numbers(visit, settled, ex
     picture.click(position={"x": box["width"] - 2, "y": box["height"] - 2})
     expect(window.get_by_role("rowheader").last).to_have_text("159")
     settled(page)
-    window.get_by_role("gridcell", name="number 159, number 39").click()
+    window.get_by_role("gridcell", name="number 159, head’s number 39").click()
     expect(page.locator("h3")).to_contain_text("W_Q, from number 159 to number 39 of the query")
 
 

@@ -173,7 +173,7 @@ def seen(at):
     """What a page shows of the model, as text and as numbers for its components."""
     main = re.sub(r' (href|data-set)="[^"]*"', "", "\n".join(main_html(at)))
     numbers = [
-        [panel | {"editable": None} for panel in board["panels"]]
+        [panel | {"editable": None, "readonly": None} for panel in board["panels"]]
         for board in components(at, "grid")
     ]
     numbers += [components(at, kind) for kind in ("picture", "vectors", "curve", "opened")]
