@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.changes import align
 from core.models.model import Model
-from core.view import engine
+from core.view import changes, engine
 from core.view.state import State
 from core.view.texts import Text
 
@@ -34,7 +34,7 @@ def read(state: State, model: Model) -> tuple[str, str]:
     """
     prompt, was = state.text(PROMPT, model.default_prompt), state.text(WAS, "")
     owner, seen = st.session_state.get(SEEN, ("", ""))
-    here = f"{model.key}/{model.variant}"
+    here = changes.identity(model)
     add = state.asked.get("add", "")
     if add.isascii() and add.isdigit() and int(add[:9]) < model.tokenizer.n_vocab:
         prompt, was = engine.extend(model, prompt, int(add[:9])), ""

@@ -5,21 +5,9 @@ import torch
 
 import core
 from core.graph.trace import variable
+from tests.support.subjects import PRESETS
 
-SETTINGS = [
-    {"preset": preset}
-    for preset in (
-        "part-1",
-        "part-2",
-        "part-3",
-        "part-3-no-position",
-        "part-4",
-        "part-4-mlp",
-        "part-5",
-        "part-6",
-        "block",
-    )
-] + [
+SETTINGS = [{"preset": preset} for preset in PRESETS] + [
     {"position": "rotary"},
     {"position": "rotary", "rotary_layout": "interleaved"},
     {"position": "sinusoidal"},
