@@ -71,7 +71,7 @@ def sentence(lesson: Lesson) -> None:
         onehot = matrix.cut(look.trace, "embed.onehot", title="O", column_labels=ids)
         cuts = [onehot, matrix.cut(look.trace, "embed.W_E", title="· W_E"), *cuts]
     else:
-        st.html(pictures.onehot_lines(look, look.rows))
+        st.html(pictures.onehot_lines(look, look.rows("onehot")))
     lesson.matrices("sentence", cuts, hint=False, follow=True)
     own = look.trace.ids[look.token]
     lesson.formula(["embed.onehot", "embed.token"], [(look.token, own), (look.token, 0)])

@@ -12,7 +12,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 import core
 from core.analysis import embedding as analysis
 from core.graph import explain as exact
-from core.models.bpe import gpt2_tokenizer
+from core.models.gpt2_tokenizer import gpt2_tokenizer
 from core.models.model import PromptTrace
 from core.models.published import GPT3
 from core.view import matrix
@@ -92,7 +92,7 @@ def onehot_lines(look: Look, rows: Sequence[int | range]) -> str:
     lines = []
     for row in rows:
         if isinstance(row, range):
-            lines.append(look.left_out(len(row)))
+            lines.append(look.gap("onehot", row))
             continue
         own = trace.ids[row]
         says = look.t("path.one_at", id=str(own))

@@ -23,7 +23,7 @@ _known: WeakKeyDictionary[PromptTrace, dict[tuple[int, ...], list[residual.Readi
 def rows(look: Look) -> list[int | range]:
     """The tokens that have a row; of a long text those around the one where we look."""
     n = len(look.trace)
-    return list(range(n)) if n <= MOST else look.rows
+    return list(range(n)) if n <= MOST else look.rows("lens")
 
 
 def _positions(look: Look) -> tuple[int, ...]:
@@ -70,7 +70,7 @@ def grid(look: Look, here: int) -> str:
     body, at = [], 0
     for row in rows(look):
         if isinstance(row, range):
-            more = tag("td", esc(look.t("overview.belt.more", n=len(row))), colspan=len(found) + 1)
+            more = tag("td", look.gap("lens", row), colspan=len(found) + 1)
             body.append(tag("tr", more, cls="skipped"))
             continue
         body.append(_row(look, row, found, at, here))

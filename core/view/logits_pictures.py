@@ -193,14 +193,14 @@ def _standing(look: Look, spelling: str, ids: list[int]) -> str:
 def every_row(look: Look) -> str:
     """What every position expects next, and what really came there."""
     t = look.t
-    shown_rows = [row for row in look.rows if not isinstance(row, range)]
+    listed = look.rows("every")
+    shown_rows = [row for row in listed if not isinstance(row, range)]
     found = {guess.pos: guess for guess in logits.guesses(look.trace, shown_rows)}
     heads = ("after", "guess", "came")
     rows = [tag("tr", *(tag("th", esc(t(f"logits.every.{key}")), scope="col") for key in heads))]
-    for row in look.rows:
+    for row in listed:
         if isinstance(row, range):
-            more = tag("td", esc(t("overview.belt.more", n=len(row))), colspan=3)
-            rows.append(tag("tr", more))
+            rows.append(tag("tr", tag("td", look.gap("every", row), colspan=3)))
         else:
             rows.append(_guess(look, found[row]))
     return div("scroll", tag("table", *rows, cls="plain every"))

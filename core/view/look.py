@@ -13,7 +13,9 @@ from core.view.html import esc, number, tag
 from core.view.state import State
 from core.view.texts import Text
 
-AROUND = 3  # tokens shown on either side where a long prompt is shortened
+MOST = 12  # rows of a list up to which it shows all
+AROUND = 3  # of a longer one, rows at either end
+PAGE = 32  # of those left out, how many open at once
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,31 @@ class Look:
         """The steps where the residual stream is looked at: before the blocks, after each."""
         return ["embed.sum", *(f"blocks.{i}.resid_out" for i in range(self.n_layers))]
 
-    @cached_property
-    def rows(self) -> list[int | range]:
-        """The tokens to show, one row each; a range where some are drawn together."""
-        return shortened(len(self.trace), self.token)
+    def rows(self, key: str, n: int | None = None, here: int | None = None) -> list[int | range]:
+        """The rows that a list of this page shows: all of a short one, else those that matter.
+
+        A range stands for rows between them, in whose place comes `gap`. key: what the list is
+        called, for the address says which of its rows were opened. n, here: its length and the row
+        where we look; by default those of the text.
+        """
+        n, here = len(self.trace) if n is None else n, self.token if here is None else here
+        if n <= MOST:
+            return list(range(n))
+        first = self.state.index(_opened(key), n, 0)
+        return shortened(n, here, range(first, min(first + PAGE, n)) if first else range(0))
+
+    def gap(self, key: str, rows: range) -> str:
+        """HTML in place of rows that are left out: a link that opens them, or a page of them.
+
+        Of no rows, as stands before opened ones: a link that closes these.
+        """
+        says = "more" if len(rows) <= PAGE else "some"
+        text = self.t(f"rows.{says if rows else 'fewer'}", n=len(rows), page=PAGE)
+        link = self.state.link(**{_opened(key): rows.start if rows else 0})
+        return tag("a", esc(text), cls="more", **link)
 
     def left_out(self, n: int) -> str:
-        """HTML in place of `n` tokens that are not drawn."""
+        """HTML in place of `n` tokens that a sketch does without."""
         return tag("span", esc(self.t("overview.belt.more", n=n)), cls="more")
 
     def shape_words(self, name: str) -> str:
@@ -82,11 +102,20 @@ class Look:
         return written + (" …" if len(row) > most else "")
 
 
-def shortened(n: int, here: int, most: int = 12) -> list[int | range]:
-    """`n` rows, or the first, those around `here` and the last; ranges for what lies between."""
-    if n <= most:
+def _opened(key: str) -> str:
+    """The parameter that says from which row on a list is opened; 0 if it is not."""
+    return f"{key}_from"
+
+
+def shortened(n: int, here: int, opened: range = range(0)) -> list[int | range]:
+    """`n` rows, or the first, those around `here` and the last; ranges for what lies between.
+
+    opened: further rows; an empty range comes before them.
+    """
+    if n <= MOST:
         return list(range(n))
     keep = {*range(AROUND), *range(n - AROUND - 1, n), *range(max(0, here - 1), min(n, here + 2))}
+    keep.update(opened)
     rows: list[int | range] = []
     previous = -1
     for row in sorted(keep):
@@ -94,6 +123,8 @@ def shortened(n: int, here: int, most: int = 12) -> list[int | range]:
             rows.append(previous + 1)
         elif row - previous > 2:
             rows.append(range(previous + 1, row))
+        if opened and row == opened.start:
+            rows.append(range(row, row))
         rows.append(row)
         previous = row
     return rows

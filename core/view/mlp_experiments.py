@@ -60,9 +60,9 @@ def other_token(look: Look) -> int | None:
 def choose_other(look: Look, other: int) -> str:
     """The tokens, of which one is blanked; a click chooses another."""
     chips = [tag("span", esc(look.t("mlp.alone.choose")))]
-    for row in look.rows:
+    for row in look.rows("other"):
         if isinstance(row, range):
-            chips.append(look.left_out(len(row)))
+            chips.append(look.gap("other", row))
         elif row != look.token:
             here = "tok here" if row == other else "tok"
             link = look.state.link(**{OTHER: row})
@@ -151,11 +151,11 @@ def _neuron(
 
 
 def _fired(look: Look, fired: np.ndarray, limit: float) -> str:
-    """How strongly one neuron fired at each token, those in between left out of a long text."""
+    """How strongly one neuron fired at each token; of a long text those between can be opened."""
     cells = []
-    for row in look.rows:
+    for row in look.rows("fired"):
         if isinstance(row, range):
-            cells.append(tag("span", "…", cls="gap"))
+            cells.append(look.gap("fired", row))
             continue
         value = float(fired[row])
         style = f"background:{cell_colour(value, limit)}"

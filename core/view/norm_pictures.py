@@ -167,12 +167,12 @@ def each_token(look: Look, place: str) -> str:
 
 
 def _measured_of_each(look: Look, name: str) -> str:
-    """The tokens with their numbers; of very many those in between left out."""
+    """The tokens with their numbers; of very many those in between can be opened."""
     values, changed = look.values(name), marks(look, name, (None,))
     limit, cells = scale.end(look.trace, name), []
-    for row in range(len(values)) if len(values) <= MOST else look.rows:
+    for row in range(len(values)) if len(values) <= MOST else look.rows("each"):
         if isinstance(row, range):
-            cells.append(look.left_out(len(row)))
+            cells.append(look.gap("each", row))
             continue
         value = float(values[row])
         text = significant(value)
@@ -198,15 +198,16 @@ def directions(look: Look, place: str) -> str:
     values, changed = look.values(name), marks(look, name, (None, None))
     limit = scale.end(look.trace, name)
     lines = [
-        tag(
+        tag("tr", tag("td", look.gap("along", i), colspan=4))
+        if isinstance(i, range)
+        else tag(
             "tr",
             tag("th", token(look, i), scope="row"),
             tag("td", bars(values[i], limit, plain(look, i), found=changed.part(i)), cls="wide"),
             tag("td", esc(significant(means[i].item()))),
             tag("td", esc(significant(spreads[i].item()))),
         )
-        for i in look.rows
-        if isinstance(i, int)
+        for i in look.rows("along")
     ]
     head = ("token", "row", "mean", "std")
     top = tag("tr", *(tag("th", esc(t(f"norm.along.{key}")), scope="col") for key in head))

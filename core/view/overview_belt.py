@@ -93,9 +93,9 @@ def _head(title: str, note: str, **attributes: object) -> str:
 
 def _tokens(look: Look) -> str:
     cells = [_head(look.t("overview.belt.token"), "")]
-    for row in look.rows:
+    for row in look.rows("belt"):
         if isinstance(row, range):
-            cells.append(div("more", esc(look.t("overview.belt.more", n=len(row)))))
+            cells.append(look.gap("belt", row))
             continue
         token, token_id = look.trace.tokens[row], look.trace.ids[row]
         says = look.t(
@@ -133,23 +133,28 @@ def _column(look: Look, index: int, name: str) -> str:
     few = values.shape[1] <= FEW
     source = "" if few else f"--picture:url({signed_picture(folded(values), _limit(look))})"
     found = marks(look, name, (None, None))
-    cells = [_cell(look, values, row, layer, few, found) for row in look.rows]
+    cells = [
+        _several(values, row, few, found)
+        if isinstance(row, range)
+        else _cell(look, values, row, layer, few, found)
+        for row in look.rows("belt")
+    ]
     return div("column" + (" chosen" if selected else ""), head, *cells, style=source or None)
 
 
-def _cell(
-    look: Look, values: np.ndarray, row: int | range, layer: int, few: bool, found: Marks
-) -> str:
-    first, many = (row.start, len(row)) if isinstance(row, range) else (row, 1)
+def _several(values: np.ndarray, rows: range, few: bool, found: Marks) -> str:
+    """Rows that are drawn together; for none, an empty place beside the link that closes."""
+    if few or not rows:
+        return div("more", "…" if rows else "")
+    some = found.part(slice(rows.start, rows.stop)).some()
+    return cell("div", "", some, cls="cell many", style=_slice(rows.start, len(rows), len(values)))
+
+
+def _cell(look: Look, values: np.ndarray, row: int, layer: int, few: bool, found: Marks) -> str:
     if few:
-        if many > 1:
-            return div("more", "…")
         inner, style = _written(values[row], _limit(look), found.part(row)), None
     else:
-        inner, style = "", _slice(first, many, len(values))
-    if many > 1:
-        some = found.part(slice(row.start, row.stop)).some()
-        return cell("div", "", some, cls="cell many", style=style)
+        inner, style = "", _slice(row, 1, len(values))
     where = {"token": row} if layer < 0 else {"layer": layer, "token": row}
     says = look.t(
         "overview.belt.cell",
@@ -200,13 +205,11 @@ def _written(values: np.ndarray, limit: float, found: Marks) -> str:
 
 def _attention(look: Look) -> str:
     """Lines from the tokens that the selected one looks at, as thick as its attention."""
-    weights = _mean_attention(look)
+    weights, rows = _mean_attention(look), look.rows("belt")
     centres = {
-        row: i * (ROW + GAP) + ROW / 2
-        for i, row in enumerate(look.rows)
-        if not isinstance(row, range)
+        row: i * (ROW + GAP) + ROW / 2 for i, row in enumerate(rows) if not isinstance(row, range)
     }
-    height = len(look.rows) * (ROW + GAP) - GAP
+    height = len(rows) * (ROW + GAP) - GAP
     end = centres[look.token]
     lines = []
     for row, start in centres.items():

@@ -15,7 +15,6 @@ from core.view.sketch import facts, row_of_values
 
 SMALL = 12  # places of a table that is shown whole
 AROUND = 2
-FEW_TOKENS = 12  # tokens of a text that is written out in another order
 
 
 @lru_cache(maxsize=8)  # no weak keys: the result holds the trace itself
@@ -71,28 +70,31 @@ def _next(look: Look, trace: PromptTrace) -> str:
 
 
 def _text(look: Look, order: Sequence[int]) -> str:
-    tokens = look.trace.tokens
-    some = list(order) if len(order) <= FEW_TOKENS else [*order[:5], *order[-5:]]
-    chips = [chip(tokens[i], i, None) for i in some]
-    if len(order) > len(some):
-        chips.insert(5, look.left_out(len(order) - len(some)))
+    chips = [
+        look.gap("orders", row)
+        if isinstance(row, range)
+        else chip(look.trace.tokens[order[row]], order[row], None)
+        for row in look.rows("orders")
+    ]
     return div("chips", *chips)
 
 
 def moved_rows(look: Look, test: analysis.Reordered) -> str:
     """For each token that moved: how much its row differs, without positions and with them."""
     moved = [i for i in range(len(look.trace)) if test.order.index(i) != i]
-    some = moved if len(moved) <= 6 else [*moved[:3], *moved[-3:]]
+    here = moved.index(look.token) if look.token in moved else 0
     heads = [look.t(f"position.rows.{key}") for key in ("token", "moved", "without", "with")]
     rows = [
-        [
-            shown(look.trace.tokens[i]),
-            f"{i} → {test.order.index(i)}",
-            *(tiny(test.row_difference("embed.sum", i, kind)) for kind in (False, True)),
-        ]
-        for i in some
+        look.gap("moved", row) if isinstance(row, range) else _moved(look, test, moved[row])
+        for row in look.rows("moved", len(moved), here)
     ]
     return facts(heads, rows)
+
+
+def _moved(look: Look, test: analysis.Reordered, i: int) -> list[str]:
+    """The row of a token: which it is, where it went, and how much its numbers differ."""
+    differ = (tiny(test.row_difference("embed.sum", i, kind)) for kind in (False, True))
+    return [shown(look.trace.tokens[i]), f"{i} → {test.order.index(i)}", *differ]
 
 
 def depth(look: Look, test: analysis.Reordered) -> list[tuple[int, float]]:

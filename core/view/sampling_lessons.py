@@ -13,7 +13,7 @@ from core.analysis import sampling
 from core.generate.sampling import Distribution
 from core.models.model import PromptTrace
 from core.view.html import bar, chip, div, esc, number, percent, shown, tag
-from core.view.look import Look
+from core.view.look import Look, shortened
 from core.view.sampling_pictures import token
 
 TEMPERATURES = (0.5, 1.0, 2.0)
@@ -101,7 +101,8 @@ def places(look: Look) -> tuple[Place, Place] | None:
 
 def _ends(look: Look) -> tuple[int, int] | None:
     """The positions with the least and the most entropy; None where there are no two."""
-    rows = tuple(row for row in look.rows if not isinstance(row, range))
+    listed = shortened(len(look.trace), look.token)
+    rows = tuple(row for row in listed if not isinstance(row, range))
     known = _known.setdefault(look.trace, {})
     if rows not in known:
         known[rows] = _entropies(look.trace, rows)

@@ -15,15 +15,19 @@ from core.view.marks import Marks
 FEW = 8  # numbers of a row that are written into cells
 
 
-def facts(heads: Sequence[str], rows: Sequence[Sequence[str]], cls: str = "plain") -> str:
-    """A table of texts; the first cell of a row names it."""
+def facts(heads: Sequence[str], rows: Sequence[Sequence[str] | str], cls: str = "plain") -> str:
+    """A table of texts; the first cell of a row names it. A single string is HTML across it."""
     top = tag("tr", *(tag("th", esc(head), scope="col") for head in heads))
     body = (
-        tag("tr", tag("th", esc(first), scope="row"), *(tag("td", esc(cell)) for cell in cells))
-        for first, *cells in rows
+        tag("tr", tag("td", row, colspan=len(heads))) if isinstance(row, str) else _fact(*row)
+        for row in rows
     )
     table = tag("table", tag("thead", top), tag("tbody", *body), cls=f"{cls} facts-table")
     return div("scroll", table)
+
+
+def _fact(first: str, *cells: str) -> str:
+    return tag("tr", tag("th", esc(first), scope="row"), *(tag("td", esc(cell)) for cell in cells))
 
 
 def vector_text(values: Sequence[float]) -> str:

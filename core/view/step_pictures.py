@@ -28,7 +28,7 @@ from core.view.html import (
     small_matrix,
     tag,
 )
-from core.view.look import Look
+from core.view.look import Look, shortened
 from core.view.marks import Marks, beside, marks, was
 
 SMALL = 8  # rows and columns up to which numbers are written into the cells of a toy model
@@ -164,9 +164,9 @@ def _framed(look: Look, name: str, source: str, values: np.ndarray, across: bool
 
 def _chips(look: Look) -> str:
     chips = []
-    for row in look.rows:
+    for row in look.rows("ids"):
         if isinstance(row, range):
-            chips.append(look.left_out(len(row)))
+            chips.append(look.gap("ids", row))
         else:
             old = was(look, Ref("tokens.ids", (row,)))
             told = {"cls": "tok changed", "title": old} if old else {}
@@ -178,7 +178,7 @@ def _one_hot(look: Look) -> str:
     """Each row is the whole vocabulary as a line, to scale, with the only 1 marked on it."""
     total = look.trace.model.config.n_vocab
     lines, changed = [], marks(look, "embed.onehot", (None, None)).rows()
-    for row in look.rows[:6]:
+    for row in shortened(len(look.trace), look.token)[:6]:
         if isinstance(row, range):
             continue
         token_id = look.trace.ids[row]

@@ -88,6 +88,21 @@ def test_long_prompts_are_shortened_without_losing_a_row(here):
     assert shortened(12, here % 12) == list(range(12))
 
 
+def test_opened_rows_stand_in_their_place_behind_an_empty_range():
+    rows = shortened(60, 59, range(10, 42))
+    assert rows == [
+        0,
+        1,
+        2,
+        range(3, 10),
+        range(10, 10),
+        *range(10, 42),
+        range(42, 56),
+        *range(56, 60),
+    ]
+    assert shortened(30, 29, range(3, 30))[:4] == [0, 1, 2, range(3, 3)]
+
+
 @pytest.mark.parametrize(
     "settings",
     [
