@@ -8,9 +8,9 @@ import torch
 from safetensors import safe_open
 
 from core.models.assets import ASSETS
-from core.models.bpe import gpt2_tokenizer
 from core.models.config import Config
 from core.models.device import pick_device
+from core.models.gpt2_tokenizer import gpt2_tokenizer
 from core.models.model import Model
 
 KEY = "bundled"

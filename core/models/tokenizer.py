@@ -3,7 +3,7 @@
 A token is a run of bytes, not of characters: "한" is three bytes, which GPT-2 holds in two tokens.
 So besides IDs a tokenizer gives a `Piece` per token, which says where its bytes lie in the decoded
 text, and a `CharacterSpan` per character, which says which tokens hold it. A character here is one
-Unicode code point. GPT-2's own tokenizer is in `core.models.bpe`.
+Unicode code point. Byte pair encoding is in `core.models.bpe`.
 """
 
 import operator

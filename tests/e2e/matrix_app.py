@@ -6,9 +6,9 @@ import streamlit as st
 import torch
 
 from core.graph import Graph, Scope
-from core.models.bpe import gpt2_tokenizer
 from core.models.config import Config
 from core.models.gpt import gpt
+from core.models.gpt2_tokenizer import gpt2_tokenizer
 from core.models.model import Model
 from core.view import changes, engine, matrix, opened
 from core.view.look import Look

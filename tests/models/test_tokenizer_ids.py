@@ -6,7 +6,7 @@ from time import perf_counter
 import pytest
 from hypothesis import example, given
 
-from core.models.bpe import GPT2_FILE, VocabularyError, load_ranks
+from core.models.gpt2_tokenizer import GPT2_FILE, VocabularyError, load_ranks
 from tests.support.tokenizers import (
     GPT2,
     HARD,

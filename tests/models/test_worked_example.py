@@ -17,9 +17,9 @@ import torch
 import core
 from core.graph import Graph, Scope
 from core.graph.ops import Activation, Mask, OneHot, QueryKey, Scale, Softmax, WeightedSum
-from core.models.bpe import gpt2_tokenizer
 from core.models.config import Config
 from core.models.gpt import gpt
+from core.models.gpt2_tokenizer import gpt2_tokenizer
 from tests.support.close import as_float64, assert_close
 from tests.support.subjects import PRESETS, example
 

@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from tiktoken_ext.openai_public import r50k_pat_str
 
-from core.models.bpe import gpt2_tokenizer, load_ranks
+from core.models.gpt2_tokenizer import gpt2_tokenizer, load_ranks
 
 GPT2 = gpt2_tokenizer()
 RANKS = load_ranks()

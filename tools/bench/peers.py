@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from core.models.bpe import gpt2_tokenizer
 from core.models.config import Config
+from core.models.gpt2_tokenizer import gpt2_tokenizer
 from core.models.model import Model
 
 if TYPE_CHECKING:
