@@ -17,7 +17,7 @@ def dot_products(lesson, view, look):
     lesson.part("dot", n=config.n_vocab, d=config.d_model, token=here)
     if config.n_vocab > pictures.WIDE:
         lesson.say("dot.top", n=pictures.WIDE, total=config.n_vocab, token=here)
-    lesson.matrices("dot", pictures.cuts(look, found), follow=True)
+    lesson.matrices("dot", pictures.cuts(look), follow=True, numbers=True)
     st.html(pictures.choice(look, found, rank) + pictures.product(look, found[rank]))
     lesson.pictures("product", [pictures.read(look), "logits"])
     lesson.formula(["logits", "probs"], [(look.token, found[rank].id)] * 2)

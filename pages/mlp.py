@@ -87,9 +87,9 @@ def one_matrix(lesson, view, look):
 def alone(lesson, view, look):
     lesson.part("alone")
     token, total = shown(look.trace.tokens[look.token]), view.model.config.d_mlp
-    if total > mlp_experiments.BUSIEST:
-        lesson.say("alone.busiest", n=mlp_experiments.BUSIEST, total=total, token=token)
-    lesson.matrices("all", mlp_experiments.cuts(look), follow=True)
+    if total > mlp_experiments.FEW:
+        lesson.say("alone.all", total=total, token=token)
+    lesson.matrices("all", mlp_experiments.cuts(look), follow=True, numbers=True)
     other = mlp_experiments.other_token(look)
     if other is None:
         lesson.say("alone.single")

@@ -17,7 +17,7 @@ with frame.page("norm") as view:
     for part in parts:
         st.html(norm_residual.added(look, part))
     if parts:
-        lesson.matrices("sums", norm_residual.sums(look, parts[0]), follow=True)
+        lesson.matrices("sums", norm_residual.sums(look, parts[0]), follow=True, numbers=True)
         lesson.formula([norm_residual.step(look, part) for part in parts])
     else:
         lesson.elsewhere("no_residual", preset="part-4")
@@ -35,7 +35,7 @@ with frame.page("norm") as view:
             st.html(each)
             lesson.pictures("each", pictures.measures(look, place))
         for i, cuts in enumerate(pictures.boards(look, place)):
-            lesson.matrices(f"norm{i}", cuts, follow=True)
+            lesson.matrices(f"norm{i}", cuts, follow=True, numbers=True)
         lesson.formula(pictures.steps(look, place))
         lesson.part("along")
         st.html(pictures.directions(look, place))

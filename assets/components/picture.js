@@ -39,6 +39,7 @@ class Picture {
     if (this.image.src !== data.picture) this.image.src = data.picture;
     const [rows, columns] = data.size;
     this.frame.style.setProperty("--ratio", clamp(columns / rows, 0.5, 8));
+    this.frame.style.setProperty("--rows", rows); // few rows need not be high
     if (fresh) this.asked = { corner: [0, 0] };
     this.move(this.wanted());
   }

@@ -15,6 +15,7 @@ from core.graph.op import Input
 from core.view import engine, interventions, matrix, opened, switch_row
 from core.view.cut import Cut
 from core.view.elements import axes, within
+from core.view.figures import degree
 from core.view.frame import View
 from core.view.html import div, esc, numbered, para, tag
 from core.view.interventions import Intervention
@@ -73,7 +74,7 @@ class Lesson:
         """Matrices beside each other, and below them what is opened in them.
 
         Where they have more cells than a browser draws at once, or one is a picture, each is drawn
-        by itself. numbers: see `matrix.draw`.
+        by itself, with what they all share said once. numbers: see `matrix.draw`.
         """
         look, key = self.view.look, self._key(key)
         cells = sum(cut.values.size for cut in cuts)
@@ -81,7 +82,12 @@ class Lesson:
             matrix.matrices(look, key, cuts, **options)
         else:
             for i, cut in enumerate(cuts):
-                matrix.draw(look, f"{key}_{i}", cut, numbers=numbers, **options)
+                shared = {
+                    "hint": i == 0 and options.get("hint", True),
+                    "legend": not _same_scale(cuts[i : i + 2]) and options.get("legend", True),
+                    "starts_as": next(c for c in reversed(cuts) if c.columns == cut.columns),
+                }
+                matrix.draw(look, f"{key}_{i}", cut, numbers=numbers, **options | shared)
         self._opened_here(key, {cut.name for cut in cuts})
 
     def _opened_here(self, key: str, names: set[str]) -> None:
@@ -176,3 +182,8 @@ class Lesson:
     def _shape(self, name: str) -> str:
         sizes = " × ".join(f"{size:,}" for size in self.view.look.trace.shape(name))
         return f"{within(name)} [{sizes}]"
+
+
+def _same_scale(cuts: Sequence[Cut]) -> bool:
+    """Whether there are two, with colours that say the same."""
+    return len(cuts) == 2 and len({(cut.kind, cut.limit, degree(cut.limit)) for cut in cuts}) == 1

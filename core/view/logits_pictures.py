@@ -71,18 +71,19 @@ def chosen(look: Look, found: list[Candidate]) -> int:
     return look.state.index(RANK, len(found), 0)
 
 
-def cuts(look: Look, found: list[Candidate]) -> list[Cut]:
-    """The whole product where it is small, else the logits of the likeliest tokens."""
-    trace, t = look.trace, look.t
-    if trace.model.config.n_vocab > WIDE:
-        top = [candidate.id for candidate in trace.top(WIDE, look.token)]
-        return [cut(trace, "logits", (None, top), title=t("logits.matrix.logits"))]
-    weight, tied = directions(look), trace.model.config.tied
-    title = "W_Eᵀ" if tied else "W_U"
+def cuts(look: Look) -> list[Cut]:
+    """The product, of a large vocabulary for the likeliest tokens."""
+    trace, t, tied = look.trace, look.t, look.trace.model.config.tied
+    large, ids = trace.model.config.n_vocab > WIDE, None
+    if large:
+        ids = [candidate.id for candidate in trace.top(WIDE, look.token)]
+    name = "W_Eᵀ" if tied else "W_U"
+    title = f"{name}, {t('logits.matrix.some')}" if large else name
+    weight = (ids, None) if tied else (None, ids)
     return [
         cut(trace, read(look), title=t("logits.matrix.read")),
-        cut(trace, weight, title=title, transposed=tied),
-        cut(trace, "logits", title=t("logits.matrix.logits")),
+        cut(trace, directions(look), weight, title=title, transposed=tied),
+        cut(trace, "logits", (None, ids), title=t("logits.matrix.logits")),
     ]
 
 

@@ -55,15 +55,18 @@ def draw(
     follow: bool = False,
     chosen: Mapping[str, int] | None = None,
     numbers: bool = False,
+    starts_as: Cut | None = None,
 ) -> None:
     """Draw one slice, a large one as a picture with a window of numbers.
 
     numbers: whether one whose cells have no room for numbers is such a picture too, which takes
-    less time than many cells in colours. Other options: see `matrices`.
+    less time than many cells in colours. starts_as: the slice in which the window finds its first
+    column, so that windows on what is added agree. Other options: see `matrices`.
     """
     options = {"legend": legend, "hint": hint, "follow": follow, "chosen": chosen}
     if is_large(cut, numbers):
-        _picture(look, key, marked(cut, look.compared, look.side), options)
+        found, first = (marked(one, look.compared, look.side) for one in (cut, starts_as or cut))
+        _picture(look, key, found, first, options)
     else:
         matrices(look, key, [cut], **options)
 
@@ -137,13 +140,16 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
     component("heads", "heads")(key=key, data=data, on_pick_change=lambda: _picked(key))
 
 
-def _picture(look: Look, key: str, cut: Cut, options: dict) -> None:
-    """A large slice: the picture, and with it the numbers in the window that is chosen on it."""
+def _picture(look: Look, key: str, cut: Cut, first: Cut, options: dict) -> None:
+    """A large slice: the picture, and with it the numbers in the window that is chosen on it.
+
+    first: the slice in which the window finds its first column.
+    """
     n_rows, n_columns = cut.values.shape
     narrow = n_columns <= n_rows
     window = [min(WINDOW[0], n_rows), min(BESIDE if narrow else WINDOW[1], n_columns)]
     seen = _seen(look, cut, options)
-    start = _start(cut, seen, window)
+    start = _start(first, seen, window)
     corner = corner_of(st.session_state.get(key), cut.values.shape, window, seen, start)
     left, right = st.columns([1, 3]) if narrow else (st.container(), st.container())
     with left:
@@ -176,6 +182,7 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
     t, (n_rows, n_columns) = look.t, cut.values.shape
     cells = -(-n_rows // WIDEST) * -(-n_columns // WIDEST)
     says = "matrix.picture.pooled" if cells > 1 else "matrix.picture.says"
+    place = "place" if n_rows > 1 else "place_of_one"
     size = {"rows": n_rows, "columns": n_columns}
     return {
         "picture": _image(look, cut),
@@ -185,7 +192,7 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
         "label": t("matrix.picture.label", name=called(look, cut), **size),
         "size": [n_rows, n_columns],
         "window": window,
-        "place": t("matrix.picture.place", rows="{rows}", columns="{columns}"),
+        "place": t(f"matrix.picture.{place}", rows="{rows}", columns="{columns}"),
     }
 
 

@@ -25,20 +25,19 @@ from core.view.look import Look
 from core.view.marks import was
 from core.view.mlp_pictures import steps
 
-BUSIEST = 12  # neurons that are shown of a wide MLP
+FEW = 12  # neurons up to which the weights stand beside what they make
 NEURONS = 5
 PROMOTED = 4
 OTHER = "other"  # the state: the token whose row is blanked
 
 
 def cuts(look: Look) -> list[Cut]:
-    """Every token's way through the MLP: all of it where it is small, else the busiest neurons."""
+    """Every token's way through the MLP; its weights as well where they have room beside it."""
     trace, names = look.trace, steps(look)
     told = {name: look.t(f"mlp.matrix.{elements.role(name)}") for name in names[1:]}
     told[names[0]] = look.t("mlp.matrix.reads")
-    if trace.model.config.d_mlp > BUSIEST:
-        busiest = sorted(mlp.busiest(trace, look.layer, look.token, BUSIEST))
-        return [cut(trace, name, (None, busiest), title=told[name]) for name in names[1:-1]]
+    if trace.model.config.d_mlp > FEW:
+        return [cut(trace, name, title=told[name]) for name in names]
     drawn = [cut(trace, names[0], title=told[names[0]])]
     for name in names[1:]:
         weights = [part for part in trace.step(name).inputs if ".W_" in part]

@@ -129,12 +129,11 @@ def learned(look: Look, place: str) -> list[Cut]:
 def boards(look: Look, place: str) -> list[list[Cut]]:
     """What the norm computes for all tokens: in one line if there is room, else in several.
 
-    Of a wide model not every step in between is drawn; of a long text `each_token` draws what is
-    one number each.
+    Of a long text `each_token` draws what is one number each.
     """
     wide = look.trace.model.config.d_model > WIDE
     one_each = [] if _is_long(look) else [_cut(look, name) for name in measures(look, place)]
-    rows = [_cut(look, f"{place}.{key}") for key in (("out",) if wide else ("normed", "out"))]
+    rows = [_cut(look, f"{place}.{key}") for key in ("normed", "out")]
     return [one_each, rows] if wide and one_each else [one_each + rows]
 
 

@@ -10,7 +10,7 @@ from core.view.cut import Cut
 from core.view.html import div, esc, number, percent, tag
 from core.view.look import Look
 from core.view.marks import marks
-from core.view.stripes import WIDE, Row, share_bar, stack
+from core.view.stripes import Row, share_bar, stack
 
 PLACES = {"attn": "resid_mid", "mlp": "resid_out"}
 SLOPE, LAYERS = 0.1, 5  # of an example: what each layer lets through
@@ -52,15 +52,14 @@ def _sum(look: Look, part: str) -> tuple[str, tuple[str, ...]]:
 
 
 def sums(look: Look, part: str) -> list[Cut]:
-    """The same for all tokens; of a wide model only what comes out."""
+    """The same for all tokens."""
     name, inputs = _sum(look, part)
     signs = ("", "+ ", "= ")
     keys = ("carried", part, "total")
-    cuts = [
+    return [
         matrix.cut(look.trace, step, title=sign + look.t(f"norm.add.{key}"))
         for step, sign, key in zip((*inputs, name), signs, keys, strict=True)
     ]
-    return cuts if look.trace.model.config.d_model <= WIDE else cuts[-1:]
 
 
 @cache

@@ -106,7 +106,7 @@ def test_hostile_words_stay_text():
 
 def test_long_text_shows_rows_around_the_token():
     at = open_page("logits", model="bundled", prompt="and the king said unto them " * 9, token=20)
-    assert "Show 32 of" in said(at) and 'class="skipped"' in drawn(at)
+    assert re.search(r"Show \d+ more", said(at)) and 'class="skipped"' in drawn(at)
 
 
 @pytest.mark.parametrize("tokens", [41, 100, 256])

@@ -160,7 +160,7 @@ def test_long_text_is_a_picture_whose_window_shows_the_token(tokens):
     prompt = words[: len(" and the king said") * (tokens // 4)] + " and" * (tokens % 4)
     at = open_page("mlp", model="bundled", prompt=prompt, token=tokens - 1)
     (picture, *_) = [one for one in components(at, "picture") if one["title"] == "Hidden"]
-    assert picture["size"] == [tokens, 12] and picture["seen"] == [tokens - 1, None]
+    assert picture["size"] == [tokens, 640] and picture["seen"] == [tokens - 1, None]
     panels = [panel for board in components(at, "grid") for panel in board["panels"]]
     (window, *_) = [one for one in panels if one["name"].endswith("mlp.hidden")]
     assert [row["at"] for row in window["rows"]] == list(range(tokens - 10, tokens))

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 
@@ -93,11 +94,16 @@ def test_largest_addition_is_told(look):
 
 def test_whole_product_is_shown_for_a_small_vocabulary():
     look = look_at(load("worked-example", preset="part-6"))
-    assert [cut.name for cut in logits_pictures.cuts(look, [])] == [
-        "ln_f.out",
-        "unembed.W_U",
-        "logits",
-    ]
+    assert [cut.name for cut in logits_pictures.cuts(look)] == ["ln_f.out", "unembed.W_U", "logits"]
+
+
+def test_of_a_large_vocabulary_the_product_is_shown_for_the_likeliest_tokens():
+    look = look_at(load("bundled"))
+    read, directions, product = logits_pictures.cuts(look)
+    assert directions.columns.at == product.columns.at and len(product.columns.at) == 12
+    assert product.values[look.token].argmax() == 0
+    made = read.values.astype(np.float64) @ directions.values.astype(np.float64)
+    assert made == pytest.approx(product.values, abs=1e-4)
 
 
 def test_tied_directions_are_turned_so_that_columns_are_tokens(look):
