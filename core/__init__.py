@@ -12,6 +12,7 @@ from core import models, snapshot
 from core.generate.sampling import Distribution, SamplingError, Stage, distribution
 from core.graph import EditError, Explanation, Factor, Ref, Step, StepDiff, Term, Trace, diff
 from core.models.catalogue import ModelEntry, UnknownModel, load
+from core.models.checkpoint import CheckpointError
 from core.models.config import Config, ConfigError
 from core.models.device import describe_device
 from core.models.model import Candidate, ContextTooLong, EmptyPrompt, Model, PromptError
@@ -20,6 +21,7 @@ from core.models.weights import WeightsError
 
 __all__ = [
     "Candidate",
+    "CheckpointError",
     "Config",
     "ConfigError",
     "ContextTooLong",

@@ -15,6 +15,7 @@ from core.models.model import Model
 
 KEY = "bundled"
 FOLDER = ASSETS / "bundled"
+PARAMETERS = 9_938_080
 PROMPT = "In the beginning God created the"
 
 

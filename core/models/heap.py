@@ -15,8 +15,18 @@ def keep_heap() -> bool:
     fifth of its time. The price is that a process keeps the memory of its largest trace. For
     programs that own their process, as the app does; glibc only.
     """
-    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
+    if not _has_glibc():
         return False
     libc = ctypes.CDLL(None)
     kept = libc.mallopt(M_MMAP_THRESHOLD, 256 * MEGABYTE)
     return bool(kept and libc.mallopt(M_TRIM_THRESHOLD, 512 * MEGABYTE))
+
+
+def give_back() -> None:
+    """Return what is kept but not in use to the system, where it can be; glibc only."""
+    if _has_glibc():
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _has_glibc() -> bool:
+    return sys.platform == "linux" and platform.libc_ver()[0] == "glibc"

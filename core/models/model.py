@@ -148,7 +148,10 @@ class Model:
         default_prompt: str = "",
         size: str = "",
     ) -> None:
-        """Copies `tensors`. Raises WeightsError if they are not exactly what `config` asks for."""
+        """Copies `tensors`, except read-only ones; see `core.models.weights.prepare`.
+
+        Raises WeightsError if they are not exactly what `config` asks for.
+        """
         self.key = key
         self.preset = preset
         self.size = size

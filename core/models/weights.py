@@ -24,13 +24,21 @@ def prepare(
 ) -> Mapping[str, Tensor]:
     """The weights that `graph` names, on `device`, read-only.
 
-    They are inference tensors: a write in place raises an error. Raises WeightsError.
+    They are inference tensors: a write in place raises an error. One of `tensors` that is such a
+    tensor already, as those of a mapped file are, is shared; any other is copied. Raises
+    WeightsError.
     """
     check(tensors, graph, sizes)
     with torch.inference_mode():
         return MappingProxyType(
-            {name: lay_out(tensors[name].to(device, dtype, copy=True)) for name in graph.weights}
+            {name: lay_out(_own(tensors[name], device, dtype)) for name in graph.weights}
         )
+
+
+def _own(weight: Tensor, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """The weight as one that nobody can write to any more."""
+    moved = weight.to(device, dtype)
+    return moved.clone() if moved is weight and not weight.is_inference() else moved
 
 
 def adapt(

@@ -1,4 +1,4 @@
-"""The engine against `transformers` GPT-2 with random weights, saved and loaded back.
+"""The loader and the engine against `transformers` GPT-2 with random weights, saved and loaded.
 
 float32, within 1e-5 of the largest value of each tensor.
 """
@@ -7,11 +7,9 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from core.models.config import Config
 from tests.support.close import assert_close
-from tests.support.hugging_face import Heard, ours, random_ids, randomise, through_a_file
+from tests.support.hugging_face import Heard, random_ids, randomise, through_a_folder
 
-ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu"}
 SHAPES = {
     "small": {"n_embd": 32, "n_head": 4, "n_layer": 3, "vocab_size": 97, "n_positions": 40},
     "one head, relu, narrow MLP": {
@@ -47,61 +45,14 @@ SHAPES = {
 }
 
 
-def our_config(hf: GPT2Config) -> Config:
-    return Config(
-        n_layers=hf.n_layer,
-        n_heads=hf.n_head,
-        d_model=hf.n_embd,
-        d_mlp=hf.n_inner,
-        n_vocab=hf.vocab_size,
-        n_ctx=hf.n_positions,
-        norm_eps=hf.layer_norm_epsilon,
-        activation=ACTIVATIONS[hf.activation_function],
-        scaled=hf.scale_attn_weights,
-        tied=hf.tie_word_embeddings,
-    )
-
-
-def our_tensors(hf: GPT2Config, state: dict) -> dict:
-    """GPT-2 stores Q, K and V side by side, all heads side by side within each."""
-    d, heads, d_head = hf.n_embd, hf.n_head, hf.n_embd // hf.n_head
-    tensors = {
-        "embed.W_E": state["transformer.wte.weight"],
-        "embed.W_P": state["transformer.wpe.weight"],
-        "ln_f.gamma": state["transformer.ln_f.weight"],
-        "ln_f.beta": state["transformer.ln_f.bias"],
-    }
-    if not hf.tie_word_embeddings:
-        tensors["unembed.W_U"] = state["lm_head.weight"].T
-    for i in range(hf.n_layer):
-        theirs, own = f"transformer.h.{i}", f"blocks.{i}"
-        for n, letter in enumerate("QKV"):
-            columns = state[f"{theirs}.attn.c_attn.weight"][:, n * d : (n + 1) * d]
-            biases = state[f"{theirs}.attn.c_attn.bias"][n * d : (n + 1) * d]
-            per_head = [columns[:, h * d_head : (h + 1) * d_head] for h in range(heads)]
-            tensors[f"{own}.attn.W_{letter}"] = torch.stack(per_head)
-            tensors[f"{own}.attn.b_{letter}"] = biases.reshape(heads, d_head)
-        tensors[f"{own}.attn.W_O"] = state[f"{theirs}.attn.c_proj.weight"]
-        tensors[f"{own}.attn.b_O"] = state[f"{theirs}.attn.c_proj.bias"]
-        tensors[f"{own}.mlp.W_1"] = state[f"{theirs}.mlp.c_fc.weight"]
-        tensors[f"{own}.mlp.b_1"] = state[f"{theirs}.mlp.c_fc.bias"]
-        tensors[f"{own}.mlp.W_2"] = state[f"{theirs}.mlp.c_proj.weight"]
-        tensors[f"{own}.mlp.b_2"] = state[f"{theirs}.mlp.c_proj.bias"]
-        for norm in ("ln_1", "ln_2"):
-            tensors[f"{own}.{norm}.gamma"] = state[f"{theirs}.{norm}.weight"]
-            tensors[f"{own}.{norm}.beta"] = state[f"{theirs}.{norm}.bias"]
-    return tensors
-
-
 @pytest.fixture(scope="module", params=SHAPES)
 def pair(request, tmp_path_factory):
     """Our trace of a prompt as long as the context, and what GPT-2 said to the same."""
     config = GPT2Config(**SHAPES[request.param], attn_implementation="eager")
     network = GPT2LMHeadModel(config).eval()
     randomise(network, seed=7)
-    state = through_a_file(network, tmp_path_factory.mktemp("gpt2"))
     ids = random_ids(config.n_positions, config.vocab_size)
-    model = ours(our_config(config), our_tensors(config, state))
+    model = through_a_folder(network, tmp_path_factory.mktemp("gpt2"))
     return model.trace(ids), Heard(network, ids), config
 
 
@@ -189,7 +140,6 @@ def test_float64(tmp_path):
     config = GPT2Config(**SHAPES["small"], attn_implementation="eager")
     network = GPT2LMHeadModel(config).eval()
     randomise(network, seed=8)
-    tensors = our_tensors(config, through_a_file(network, tmp_path))
     ids = random_ids(40, config.vocab_size)
-    trace = ours(our_config(config), tensors, torch.float64).trace(ids)
+    trace = through_a_folder(network, tmp_path, torch.float64).trace(ids)
     assert_close(trace["logits"], Heard(network.double(), ids).logits, 1e-12)

@@ -1,16 +1,23 @@
-"""The engine against `transformers` Llama and Qwen2 with random weights, saved and loaded back.
+"""The loader and the engine against `transformers` Llama, Qwen2 and Helium, saved and loaded.
 
 float32, within 1e-5 of the largest value of each tensor.
 """
 
+import inspect
+
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
-from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+from transformers import (
+    HeliumConfig,
+    HeliumForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
 
-from core.models.config import Config
 from tests.support.close import assert_close
-from tests.support.hugging_face import Heard, ours, random_ids, randomise, through_a_file
+from tests.support.hugging_face import Heard, random_ids, randomise, through_a_folder
 
 COMMON = {
     "hidden_size": 32,
@@ -40,72 +47,25 @@ KINDS = {
         {"num_key_value_heads": 2, "attention_bias": True},
     ),
     "Qwen2: biases of q, k and v": (Qwen2Config, {"num_key_value_heads": 2}),
+    "Qwen2, tied": (Qwen2Config, {"num_key_value_heads": 1, "tie_word_embeddings": True}),
+    "Helium: neighbours turn as a pair": (HeliumConfig, {"num_key_value_heads": 2, "head_dim": 8}),
 }
-NETWORKS = {LlamaConfig: LlamaForCausalLM, Qwen2Config: Qwen2ForCausalLM}
-
-
-def our_config(hf) -> Config:
-    qwen = isinstance(hf, Qwen2Config)
-    return Config(
-        n_layers=hf.num_hidden_layers,
-        n_heads=hf.num_attention_heads,
-        n_kv_heads=hf.num_key_value_heads,
-        d_model=hf.hidden_size,
-        d_head=d_head_of(hf),
-        d_mlp=hf.intermediate_size,
-        n_vocab=hf.vocab_size,
-        n_ctx=hf.max_position_embeddings,
-        position="rotary",
-        rotary_base=hf.rope_parameters["rope_theta"],
-        norm="rms",
-        norm_eps=hf.rms_norm_eps,
-        activation="silu",
-        gated=True,
-        bias_qkv=qwen or hf.attention_bias,
-        bias_out=not qwen and hf.attention_bias,
-        bias_mlp=False,
-        tied=hf.tie_word_embeddings,
-    )
+NETWORKS = {
+    LlamaConfig: LlamaForCausalLM,
+    Qwen2Config: Qwen2ForCausalLM,
+    HeliumConfig: HeliumForCausalLM,
+}
 
 
 def d_head_of(hf) -> int:
     return getattr(hf, "head_dim", None) or hf.hidden_size // hf.num_attention_heads
 
 
-def our_tensors(hf, state: dict) -> dict:
-    """Llama stores its matrices as [out, in], heads one after the other in `out`."""
-    d_head = d_head_of(hf)
-    tensors = {
-        "embed.W_E": state["model.embed_tokens.weight"],
-        "ln_f.gamma": state["model.norm.weight"],
-    }
-    if not hf.tie_word_embeddings:
-        tensors["unembed.W_U"] = state["lm_head.weight"].T
-    for i in range(hf.num_hidden_layers):
-        theirs, own = f"model.layers.{i}", f"blocks.{i}"
-        for letter in "QKV":
-            name = f"{theirs}.self_attn.{letter.lower()}_proj"
-            per_head = state[f"{name}.weight"].split(d_head)
-            tensors[f"{own}.attn.W_{letter}"] = torch.stack([head.T for head in per_head])
-            if f"{name}.bias" in state:
-                tensors[f"{own}.attn.b_{letter}"] = state[f"{name}.bias"].reshape(-1, d_head)
-        tensors[f"{own}.attn.W_O"] = state[f"{theirs}.self_attn.o_proj.weight"].T
-        if f"{theirs}.self_attn.o_proj.bias" in state:
-            tensors[f"{own}.attn.b_O"] = state[f"{theirs}.self_attn.o_proj.bias"]
-        tensors[f"{own}.mlp.W_gate"] = state[f"{theirs}.mlp.gate_proj.weight"].T
-        tensors[f"{own}.mlp.W_up"] = state[f"{theirs}.mlp.up_proj.weight"].T
-        tensors[f"{own}.mlp.W_2"] = state[f"{theirs}.mlp.down_proj.weight"].T
-        tensors[f"{own}.ln_1.gamma"] = state[f"{theirs}.input_layernorm.weight"]
-        tensors[f"{own}.ln_2.gamma"] = state[f"{theirs}.post_attention_layernorm.weight"]
-    return tensors
-
-
 def make(kind, settings, folder, dtype=torch.float32):
     config = kind(**COMMON | settings)
     network = NETWORKS[kind](config).eval()
     randomise(network, seed=11)
-    model = ours(our_config(config), our_tensors(config, through_a_file(network, folder)), dtype)
-    return model, network
+    return through_a_folder(network, folder, dtype), network
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -129,7 +89,8 @@ def rotated(heard: Heard, network, layer: int):
     )
     q, k = q.transpose(0, 1)[None], k.transpose(0, 1)[None]
     cos, sin = network.model.rotary_emb(q, torch.arange(q.shape[-2])[None])
-    return [x[0] for x in apply_rotary_pos_emb(q, k, cos, sin)]
+    rotate = inspect.getmodule(type(network)).apply_rotary_pos_emb
+    return [x[0] for x in rotate(q, k, cos, sin)]
 
 
 def test_weights_are_not_trivial(pair):

@@ -1,12 +1,10 @@
 """Listening to every module of a `transformers` model, and making its weights interesting."""
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from core.models.config import Config
+from core.models.checkpoint import folder
 from core.models.model import Model
-from core.models.tokenizer import WordTokenizer
 
 
 def randomise(network: nn.Module, seed: int) -> None:
@@ -25,10 +23,10 @@ def is_embedding(name: str) -> bool:
     return "wte" in name or "wpe" in name or "embed_tokens" in name
 
 
-def through_a_file(network: nn.Module, folder) -> dict[str, Tensor]:
-    """The weights as the network saves them, read back without its help."""
-    network.save_pretrained(folder)
-    return load_file(folder / "model.safetensors")
+def through_a_folder(network: nn.Module, path, dtype: torch.dtype = torch.float32) -> Model:
+    """Our model on the processor, from what the network saves."""
+    network.save_pretrained(path)
+    return folder.load(path, device=torch.device("cpu"), dtype=dtype)
 
 
 class Heard:
@@ -60,12 +58,6 @@ class Heard:
                 self.outputs[name] = first[0]
 
         return listen
-
-
-def ours(config: Config, tensors: dict[str, Tensor], dtype: torch.dtype = torch.float32) -> Model:
-    """Our model on the processor with these weights."""
-    words = WordTokenizer([f"w{i}" for i in range(config.n_vocab)])
-    return Model("converted", config, tensors, words, torch.device("cpu"), dtype)
 
 
 def random_ids(n: int, n_vocab: int, seed: int = 0) -> list[int]:

@@ -1,0 +1,20 @@
+"""Token IDs as text, for a model that came without a tokenizer."""
+
+from __future__ import annotations
+
+from core.models.tokenizer import UnknownWord, WordTokenizer
+
+
+class IdTokenizer(WordTokenizer):
+    """The words are the IDs 0 … n_vocab - 1, as "464 3797 3332"; commas may stand between them."""
+
+    def __init__(self, n_vocab: int) -> None:
+        super().__init__(map(str, range(n_vocab)))
+
+    def encode(self, text: str) -> list[int]:
+        """The IDs that the text lists. Raises UnknownWord for what is none of them."""
+        try:
+            return super().encode(text.replace(",", " "))
+        except UnknownWord as error:
+            few = (self.words[0], "…", self.words[-1])
+            raise UnknownWord(error.word, error.position, error.char_start, few) from None
