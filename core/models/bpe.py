@@ -103,6 +103,7 @@ class BytePairTokenizer(Tokenizer):
         self._bytes = {token_id: data for data, token_id in ids.items()}
         self._bytes |= {token_id: text.encode() for text, token_id in special_tokens.items()}
         self.end_of_text_id = special_tokens.get(END_OF_TEXT)
+        self.stop_ids = frozenset({self.end_of_text_id} - {None})
 
     @cached_property
     def n_vocab(self) -> int:

@@ -10,9 +10,10 @@ import operator
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import regex
 
@@ -89,10 +90,16 @@ class CharacterSpan:
 class Tokenizer(ABC):
     """What every tokenizer offers. A new kind supplies the abstract parts only.
 
+    end_of_text_id: the token between texts. stop_ids: the tokens with which a text ends.
+    begin_id: the token that the model expects before every text. special_tokens: text -> ID of
+    the tokens that `encode` never gives. Not every vocabulary has them.
     Every method that takes IDs raises UnknownId for one outside 0 … n_vocab - 1.
     """
 
     end_of_text_id: int | None = None
+    stop_ids: frozenset[int] = frozenset()
+    begin_id: int | None = None
+    special_tokens: Mapping[str, int] = MappingProxyType({})
 
     @property
     @abstractmethod

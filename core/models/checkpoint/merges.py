@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from core.models.checkpoint.error import CheckpointError
 from core.models.merge_list import MergeListTokenizer, Rules
+from core.models.tokenizer import readable
 
 PRINTED = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 HIDDEN = (byte for byte in range(256) if byte not in PRINTED)
@@ -34,7 +35,7 @@ def tokenizer(
     ranks = {pair: rank for rank, pair in enumerate(pairs)}
     unknown = next((pair for pair in ranks if not {*pair, b"".join(pair)} <= ids.keys()), None)
     if unknown:
-        raise CheckpointError("merge_unknown", merge=" + ".join(map(repr, unknown)))
+        raise CheckpointError("merge_unknown", merge=" + ".join(map(readable, unknown)))
     used = {*ids.values(), *special_tokens.values()}
     n_known = max(used, default=-1) + 1
     n_vocab = n_known if n_vocab is None else n_vocab
