@@ -59,3 +59,27 @@ def test_the_table_compares_the_ratio_with_the_target(at_most, verdict):
     line = table([result]).splitlines()[1]
     assert result.verdict == verdict
     assert "3.0" in line and "2.0" in line and "1.50" in line and line.endswith(verdict)
+
+
+def test_decoding_gives_the_same_tokens_in_every_way():
+    """What is compared does the same work: cached, uncached, in transformers, unrecorded."""
+    transformers = pytest.importorskip("transformers")
+    from core.generate.cache import KVCache
+    from tools.bench import decoding
+    from tools.bench.peers import from_transformers
+
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(n_layer=2, n_head=4, n_embd=24, vocab_size=97, n_positions=32)
+    gpt2 = transformers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        gpt2.transformer.wpe.weight.normal_()  # so that it does not say one word for ever
+    model, prompt = from_transformers(gpt2), [3, 1, 41, 59, 26]
+    expected = decoding.transformers_greedy(gpt2, prompt, 12)[0, len(prompt) :].tolist()
+    assert len(set(expected)) > 3
+    assert decoding.cached(model, prompt, 12) == expected
+    assert decoding.uncached(model, prompt, 12) == expected
+
+    cache = KVCache(model)
+    cache.append(model.trace(prompt))
+    unrecorded = decoding.unrecorded(cache)([7], cache)
+    assert torch.equal(unrecorded, decoding.traced([7], cache))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 
 import core
+from core.generate.cache import KVCache
+from tools.bench import decoding as decode
 from tools.bench import peers
 from tools.bench.timing import Work
 
@@ -36,6 +38,7 @@ class Row:
 def rows() -> Iterator[Row]:
     """In the order of the table; a row's models are built when it is reached."""
     yield from prompts()
+    yield from decoding()
     yield from edits()
     yield from starts()
 
@@ -65,6 +68,39 @@ def prompts() -> Iterator[Row]:
             theirs=lambda batch=batch: lens(batch),
             at_most=1.0,
         )
+
+
+def decoding() -> Iterator[Row]:
+    """Token by token: 64 greedy ones after 64, and single steps without choosing anything."""
+    gpt2 = peers.our_gpt2()
+    generator = torch.Generator().manual_seed(0)
+    prompt = torch.randint(gpt2.config.n_vocab, (64,), generator=generator).tolist()
+    yield Row(
+        what="greedy decoding, cached",
+        ours=lambda: decode.cached(gpt2, prompt, 64),
+        size="64 after 64",
+        peer="transformers, generate",
+        theirs=lambda: decode.transformers_greedy(peers.transformers_gpt2(), prompt, 64),
+        at_most=1.0,
+    )
+    yield Row(
+        what="greedy decoding, cached",
+        ours=lambda: decode.cached(gpt2, prompt, 16),
+        size="16 after 64",
+        peer="ours, without the cache",
+        theirs=lambda: decode.uncached(gpt2, prompt, 16),
+        at_most=1 / 4,
+    )
+    cache = KVCache(gpt2)
+    cache.append(gpt2.trace(prompt))
+    yield Row(
+        what="decode steps as traces",
+        ours=decode.forced(decode.traced, cache, prompt[:16]),
+        size="16 after 64",
+        peer="the same arithmetic, unrecorded",
+        theirs=decode.forced(decode.unrecorded(cache), cache, prompt[:16]),
+        at_most=1.05,
+    )
 
 
 def edits() -> Iterator[Row]:
