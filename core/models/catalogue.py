@@ -139,7 +139,8 @@ def is_path(key: str) -> bool:
 def _load_from_hub(repo: str, older: str, **settings: object) -> Model:
     from core.models.checkpoint import hub  # takes a second to import
 
-    return folder.load(_cached(repo, older) or hub.fetch(repo), key=repo, **settings)
+    path = _cached(repo, older) or hub.fetch(repo)
+    return folder.load(path, key=repo, lasting=True, **settings)
 
 
 def _cached(*repos: str) -> Path | None:

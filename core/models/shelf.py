@@ -42,6 +42,12 @@ class Shelf:
                 self._models[key] = model
             return model
 
+    def drop(self, key: str) -> None:
+        """Forget a model, to load it anew the next time."""
+        with self._lock:
+            self._models.pop(key, None)
+        self._forget()
+
     def _used(self, key: str) -> Model | None:
         with self._lock:
             if key in self._models:

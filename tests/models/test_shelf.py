@@ -98,6 +98,13 @@ def test_a_model_that_left_is_really_gone(shelf):
     assert gone() is None
 
 
+def test_a_model_can_be_loaded_anew(shelf, forgotten):
+    first = shelf.get("a", build)
+    shelf.drop("a")
+    assert shelf.get("a", build) is not first
+    assert forgotten
+
+
 def test_what_never_fits_is_said(shelf):
     with pytest.raises(CheckpointError) as caught:
         shelf.get("huge", lacking_memory(99))

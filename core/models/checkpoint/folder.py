@@ -45,16 +45,18 @@ def load(
     key: str = "",
     device: torch.device | None = None,
     dtype: torch.dtype = torch.float32,
+    lasting: bool = False,
 ) -> Model:
     """The model that a folder or a .safetensors file holds.
 
-    key: what the model is called; its path unless given. Weights that are already stored as `dtype`
-    stay in the file and are mapped into memory. Raises CheckpointError.
+    key: what the model is called; its path unless given. lasting: whether the files are never
+    rewritten; then weights that are stored as they are used stay there, mapped into memory.
+    Raises CheckpointError.
     """
     files = locate(Path(path).expanduser())
     settings = _settings(files.folder)
     try:
-        config, weights = _architecture(settings).read(settings, read(files.weights))
+        config, weights = _architecture(settings).read(settings, read(files.weights, lasting))
     except ConfigError as error:
         raise CheckpointError("setting_impossible", reason=error) from error
     tokenizer = tokenizer_of(files.folder, config)

@@ -29,15 +29,17 @@ class Source:
     turn: Callable[[Tensor], Tensor] = lambda tensor: tensor
 
 
-def read(paths: Iterable[Path]) -> dict[str, Tensor]:
+def read(paths: Iterable[Path], lasting: bool) -> dict[str, Tensor]:
     """All tensors of these files by name; none is read from the disk before it is used.
 
-    They are inference tensors over the mapped files. Raises CheckpointError.
+    lasting: whether the files are never rewritten. Then these are inference tensors, and a model
+    keeps those that it need not convert. Others are copied: a process that looks into a mapped
+    file while it is cut short does not survive. Raises CheckpointError.
     """
     tensors: dict[str, Tensor] = {}
     for path in paths:
         try:
-            with torch.inference_mode(), safe_open(path, framework="pt") as file:
+            with torch.inference_mode(lasting), safe_open(path, framework="pt") as file:
                 tensors |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except SafetensorError as error:
             raise _unreadable(path, str(error)) from error

@@ -90,9 +90,9 @@ def test_half_precision_is_read_exactly(network, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the process's own memory map")
-def test_weights_stay_in_the_mapped_file(network, tmp_path):
+def test_weights_of_lasting_files_stay_there(network, tmp_path):
     path = save(tmp_path, state(network), GPT2) / "model.safetensors"
-    model = folder.load(tmp_path, device=CPU)
+    model = folder.load(tmp_path, device=CPU, lasting=True)
     with open("/proc/self/maps", encoding="utf-8") as maps:
         line = next(line for line in maps if str(path) in line)
     start, stop = (int(part, 16) for part in line.split()[0].split("-"))
@@ -100,8 +100,16 @@ def test_weights_stay_in_the_mapped_file(network, tmp_path):
         assert start <= model.weights[name].data_ptr() < stop, name
 
 
-def test_weights_cannot_be_written_to(network, tmp_path):
-    model = folder.load(save(tmp_path, state(network), GPT2), device=CPU)
+def test_a_file_that_is_rewritten_leaves_the_model_as_it_was(network, tmp_path):
+    path = save(tmp_path, state(network), GPT2) / "model.safetensors"
+    model = folder.load(tmp_path, device=CPU)
+    path.write_bytes(b"")  # the same file, cut short, as a program that saves again does
+    assert_close(model.forward(IDS), logits(network), 1e-5)
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_weights_cannot_be_written_to(network, tmp_path, lasting):
+    model = folder.load(save(tmp_path, state(network), GPT2), device=CPU, lasting=lasting)
     for name, weight in model.weights.items():
         with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
             weight[0] = 1.0
