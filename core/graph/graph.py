@@ -8,8 +8,11 @@ the names depends on what is behind the scope: `Graph` writes the steps down and
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from torch import Tensor
@@ -73,10 +76,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps to compute, in execution order, and which of them were asked for."""
+    """Steps to compute, in execution order; after each, those whose values nothing needs more."""
 
-    steps: list[Step]
-    targets: list[str]
+    steps: tuple[Step, ...]
+    spent: tuple[tuple[str, ...], ...]
 
 
 class Graph:
@@ -104,16 +107,44 @@ class Graph:
             raise KeyError(f"no step is called {name!r}{hint}")
         return self.steps[name]
 
-    def plan(self, targets: Collection[str], have: Collection[str]) -> Plan:
+    def plan(self, targets: Iterable[str], have: Iterable[str]) -> Plan:
         """The steps to compute for `targets`, in execution order, given those we have."""
-        wanted, waiting = set(), list(targets)
-        while waiting:
-            name = waiting.pop()
-            if name not in wanted and name not in have and name in self.steps:
-                wanted.add(name)
-                waiting.extend(self.steps[name].inputs)
-        steps = [step for name, step in self.steps.items() if name in wanted]
-        return Plan(steps, [name for name in targets if name in wanted])
+        return _plan(self, tuple(targets), frozenset(have))
+
+    def n_bytes(self, sizes: Mapping[str, int], itemsize: int) -> int:
+        """Of all computed steps together, where a number takes `itemsize` bytes.
+
+        sizes: the length of every axis.
+        """
+        return sum(
+            count * op_itemsize * math.prod(sizes[axis] for axis in axes)
+            for (axes, op_itemsize), count in _kinds(self, itemsize).items()
+        )
+
+
+@lru_cache(maxsize=256)
+def _plan(graph: Graph, targets: tuple[str, ...], have: frozenset[str]) -> Plan:
+    """Kept, because token after token asks for the same."""
+    wanted, waiting = set(), list(targets)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted and name not in have and name in graph.steps:
+            wanted.add(name)
+            waiting.extend(graph.steps[name].inputs)
+    steps = tuple(step for name, step in graph.steps.items() if name in wanted)
+    needed, spent = set(targets), []
+    for step in reversed(steps):
+        last = wanted.intersection(step.inputs) - needed
+        needed |= last
+        spent.append(tuple(last))
+    return Plan(steps, tuple(reversed(spent)))
+
+
+@lru_cache(maxsize=256)
+def _kinds(graph: Graph, itemsize: int) -> Counter[tuple[tuple[str, ...], int]]:
+    """How many computed steps have the same axes and bytes a number."""
+    steps = (step for step in graph.steps.values() if not isinstance(step.op, Input))
+    return Counter((step.axes, step.op.itemsize(itemsize)) for step in steps)
 
 
 class PlainForward:

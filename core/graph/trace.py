@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -62,7 +62,7 @@ class Trace:
         self._recent: OrderedDict[str, Tensor] = OrderedDict()
         self._memory = memory
         alike = base is not None and base.graph is graph
-        self._size = base._size if alike else sum(map(self._bytes, graph.steps))
+        self._size = base._size if alike else self._total(inputs)
         self._keep_all = self._size <= memory
         self._lock = threading.RLock()
 
@@ -203,21 +203,17 @@ class Trace:
 
     def _run(self, plan: Plan) -> dict[str, Tensor]:
         """Compute a plan; whatever it does not ask for goes once its last user is done."""
-        uses = Counter(part for step in plan.steps for part in step.inputs)
-        uses.update(plan.targets)
         live: dict[str, Tensor] = {}
-        for step in plan.steps:
-            inputs = (live[part] if part in live else self._operand(part) for part in step.inputs)
+        for step, spent in zip(plan.steps, plan.spent, strict=True):
+            inputs = [live[part] if part in live else self._operand(part) for part in step.inputs]
             value = step.op.compute(*inputs)
             if step.name in self.edits:
                 value = put(value, self.edits[step.name])
             live[step.name] = value
             if step.keep or self._keep_all:
                 self._kept[step.name] = value
-            for part in step.inputs:
-                uses[part] -= 1
-                if not uses[part]:
-                    live.pop(part, None)
+            for part in spent:
+                del live[part]
         return live
 
     def _have(self) -> set[str]:
@@ -247,6 +243,12 @@ class Trace:
             return given.element_size()
         weight = next(iter(self.weights.values()))
         return self.graph[name].op.itemsize(weight.element_size())
+
+    def _total(self, inputs: Mapping[str, Tensor]) -> int:
+        """Bytes of all steps together."""
+        itemsize = next(iter(self.weights.values())).element_size()
+        given = sum(value.nbytes for value in inputs.values())
+        return given + self.graph.n_bytes(self._sizes, itemsize)
 
     def _bytes(self, name: str) -> int:
         return math.prod(self.shape(name)) * self._itemsize(name)
