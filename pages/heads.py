@@ -34,6 +34,8 @@ with frame.page("heads") as view:
         st.html(pictures.shapes(look))
         lesson.part("one", **words)
         st.html(pictures.one_projection(look))
+        lesson.say("one.choose", i=str(look.head))
+        lesson.matrices("one", pictures.of_one_head(look), follow=True, numbers=True)
         with st.expander(view.t("lesson.code")):
             st.code(pictures.both_ways(), language="python")
         for why in ("roles", "line", "divide", "contiguous"):

@@ -210,7 +210,7 @@ def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
     scales = scale.distinct(signed)
     kinds = [("signed", signed_marks(limit)) for _, limit in scales]
     for role, key in (("attn.weights", "share"), ("probs", "probability")):
-        if role in roles:
+        if any(found.startswith(role) for found in roles):
             kinds.append(("share", share_marks()))
             scales.append((t(f"matrix.legend.{key}"), SHARES))
     found = [

@@ -131,6 +131,10 @@ def mixing(look: Look) -> list[Cut]:
 def one_projection(look: Look) -> str:
     """One large product cut into heads, beside one product for each head."""
     t, parts = look.t, head_parts(look)
+    links = [
+        look.state.link(head=i) | {"aria_current": "true" if i == look.head else None}
+        for i in range(look.n_heads)
+    ]
     found = attention.projections(look.trace, look.layer)
     glued, made = found.glued.cpu().numpy(), found.product.cpu().numpy()
     pictures = []
@@ -138,12 +142,28 @@ def one_projection(look: Look) -> str:
         rows, columns = values.shape
         title = t(f"heads.one.{key}", rows=rows, columns=columns)
         limit = scale.end(look.trace, step(look, like))
-        drawn = columns_by_part(values, limit, parts, title) + scale.legend(t, ("", limit))
+        drawn = columns_by_part(values, limit, parts, title, links)
+        drawn += scale.legend(t, ("", limit))
         pictures.append((title, drawn, para(t(f"heads.one.{key}_says"), "says")))
     apart = t("heads.one.difference", n=look.n_heads, multiply_adds=found.multiply_adds)
     return figures(*pictures) + tag(
         "p", esc(apart), " ", tag("b", esc(tiny(found.difference))), cls="outcome"
     )
+
+
+def of_one_head(look: Look) -> list[Cut]:
+    """What of both pictures belongs to the head where we look: its columns, and its queries."""
+    here, biased = (look.head, None, None), look.trace.model.config.bias_qkv
+    titles = {"W_Q": "glued", "q": "made_biased" if biased else "made"}
+    return [
+        matrix.cut(
+            look.trace,
+            step(look, name),
+            here,
+            title=look.t(f"heads.one.of_head.{key}", i=str(look.head)),
+        )
+        for name, key in titles.items()
+    ]
 
 
 def both_ways() -> str:

@@ -197,10 +197,13 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
 
 
 def _image(look: Look, cut: Cut) -> str:
-    """The picture of a large slice, drawn once for each trace; a difference every time."""
-    if cut.new is not None:
+    """The picture of a large slice, drawn once for each trace; every time, if it is a difference
+    or worked out by the page.
+    """
+    trace = look.trace
+    if cut.new is not None or not (cut.name in trace or cut.name in trace.weights):
         return image(cut)
-    known = _images.setdefault(look.trace, {})
+    known = _images.setdefault(trace, {})
     key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit, degree(cut.limit))
     if key not in known:
         # A copy of the keys: another visitor of the same trace may be drawing just now.

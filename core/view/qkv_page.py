@@ -23,15 +23,16 @@ def project(lesson: Lesson) -> None:
     if config.d_model <= SMALL:
         _written_out(lesson)
     else:
-        st.html(pictures.projection(look))
+        letter = look.state.choice(pictures.LETTER, pictures.LETTERS, "Q")
+        st.html(pictures.projection(look, letter))
+        lesson.say("projection.choose")
+        lesson.matrices("weights", [pictures.weights(look, letter, f"W_{letter}")], hint=False)
         lesson.say("projection.all")
         titles = {letter: lesson.text(f"jobs.{letter}.title") for letter in pictures.LETTERS}
         cuts = [pictures.projected(look, letter, title) for letter, title in titles.items()]
         lesson.matrices("qkv", cuts, follow=True)
     steps = [pictures.name(look, part) for part in "qkv"]
     lesson.formula(steps)
-    if config.d_model > SMALL:
-        _one_matrix(lesson)
     _identity(lesson)
 
 
@@ -44,22 +45,6 @@ def _written_out(lesson: Lesson) -> None:
             pictures.projected(look, letter, f"= {letter}"),
         ]
         lesson.matrices(f"projection_{letter}", cuts, hint=letter == "Q", follow=True)
-
-
-def _one_matrix(lesson: Lesson) -> None:
-    """One of the three weight matrices, with all its numbers."""
-    view = lesson.view
-    letter = view.state.choice("letter", pictures.LETTERS, "Q")
-    with st.expander(lesson.text("weights.title"), expanded=False):
-        st.segmented_control(
-            lesson.text("weights.which"),
-            pictures.LETTERS,
-            key="letter",
-            required=True,
-            format_func=lambda letter: f"W_{letter}",
-            persist_state="session",
-        )
-        lesson.matrices("weights", [pictures.weights(view.look, letter, f"W_{letter}")])
 
 
 def _identity(lesson: Lesson) -> None:

@@ -12,9 +12,10 @@ from core.view.figures import signed_picture
 from core.view.html import chip, div, esc, image, para, shown, tag
 from core.view.look import Look
 from core.view.marks import marks
-from core.view.sketch import facts, row_of_values
+from core.view.sketch import choice, facts, row_of_values
 
 LETTERS = ("Q", "K", "V")
+LETTER = "letter"  # the state: which of the three matrices is read
 FEW_TOKENS = 6  # of a text in a drawing
 UNITS = ("B", "KB", "MB", "GB")
 
@@ -65,8 +66,11 @@ def jobs(look: Look) -> str:
     return div("jobs", *cards) + scale.legend(t, ("", scale.end(look.trace, name(look, "q"))))
 
 
-def projection(look: Look) -> str:
-    """For wide models: the token's row, the three matrices, and the three rows that come out."""
+def projection(look: Look, here: str) -> str:
+    """For wide models: the token's row, the three matrices, and the three rows that come out.
+
+    here: the letter of the matrix that is chosen to be read.
+    """
     t, trace = look.t, look.trace
     x = trace[source(look)][look.token].double().cpu().numpy()
     changed = marks(look, source(look), (look.token, None))
@@ -90,11 +94,11 @@ def projection(look: Look) -> str:
         )
         result = row_of_values(row, scale.end(trace, step), title, changed)
         shape = tag("small", esc(f" {rows} × {columns}"))
+        name_of = tag("b", esc(f"· W_{letter}"), shape)
         parts.append(
             div(
                 "through",
-                tag("p", tag("b", esc(f"· W_{letter}")), shape),
-                picture,
+                choice(look, LETTER, letter, here, [name_of, picture]),
                 tag("p", tag("b", esc(f"= {letter.lower()}")), tag("small", esc(f" {columns}"))),
                 result,
             )

@@ -17,6 +17,7 @@ from core.view.cut import Cut
 from core.view.html import cell, div, esc, number, para, percent, tag, tiny
 from core.view.look import Look
 from core.view.marks import marks
+from core.view.sketch import choices
 from core.view.stripes import FEW_TOKENS, framed, plain, share_bar, share_text, token
 
 STEPS = ("scores", "scores_scaled", "scores_masked", "weights")
@@ -75,20 +76,17 @@ def chosen(look: Look, cuts: list[Cut]) -> list[Cut]:
     if len(look.trace) <= FEW_TOKENS:
         return cuts
     step = look.state.choice("matrix", STEPS, STEPS[-1])
-    pictures = (
-        tag(
-            "a",
-            tag("b", esc(cut.title)),
-            tag("span", esc(cut.note), cls="formula"),
-            framed(look, image(cut), cut.title, len(look.trace), marks(look, cut.name, cut.index)),
-            cls="choice here" if name == step else "choice",
-            aria_current="true" if name == step else None,
-            **look.state.link(matrix=name),
-        )
-        for name, cut in zip(STEPS, cuts, strict=True)
-    )
-    st.html(div("choices", *pictures) + para(look.t("scores.four.choose"), "says"))
+    drawn = {name: _choice(look, cut) for name, cut in zip(STEPS, cuts, strict=True)}
+    pictures = choices(look, "matrix", step, drawn)
+    st.html(pictures + para(look.t("scores.four.choose"), "says"))
     return [cuts[STEPS.index(step)]]
+
+
+def _choice(look: Look, cut: Cut) -> list[str]:
+    """A matrix as a picture to choose, with its name and formula above."""
+    changed = marks(look, cut.name, cut.index)
+    picture = framed(look, image(cut), cut.title, len(look.trace), changed)
+    return [tag("b", esc(cut.title)), tag("span", esc(cut.note), cls="formula"), picture]
 
 
 def followed(look: Look) -> str:

@@ -1,9 +1,9 @@
-"""Small drawings that several pages share: tables of facts, rows of values, angles, the blocks."""
+"""Small drawings that several pages share: tables of facts, rows of values, angles, choices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -76,6 +76,23 @@ def arrow(per_cent: float, degrees: float, name: str, colour: str) -> str:
     """An arrow from the corner of its box, as long as so many per cent of the box's longest."""
     style = f"--long:{per_cent:.2f};--turn:{-degrees:.2f}deg;--back:{degrees:.2f}deg;--ink:{colour}"
     return div("arrow-line", tag("span", esc(name)), style=style)
+
+
+def choices(look: Look, key: str, here: str, drawn: Mapping[str, Sequence[str]]) -> str:
+    """Pictures beside each other as links, one of them chosen to be read below.
+
+    key: the parameter that a click sets. drawn: by its value what each link holds, as HTML.
+    """
+    links = (choice(look, key, name, here, parts) for name, parts in drawn.items())
+    return div("choices", *links)
+
+
+def choice(look: Look, key: str, name: str, here: str, parts: Sequence[str]) -> str:
+    """One picture that can be chosen; see `choices`."""
+    current = name == here
+    cls = "choice here" if current else "choice"
+    aria = "true" if current else None
+    return tag("a", *parts, cls=cls, aria_current=aria, **look.state.link(**{key: name}))
 
 
 def block_links(look: Look) -> str:

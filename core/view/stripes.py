@@ -156,12 +156,27 @@ def _picture(values: np.ndarray, limit: float, says: str, found: Marks | None) -
     return image(signed_picture(values[None], limit), alt, cls=cls, title=title)
 
 
-def columns_by_part(values: np.ndarray, limit: float, parts: Sequence[Part], says: str) -> str:
-    """A matrix whose columns belong to parts that are named and coloured above them."""
+def columns_by_part(
+    values: np.ndarray,
+    limit: float,
+    parts: Sequence[Part],
+    says: str,
+    links: Sequence[dict[str, object]],
+) -> str:
+    """A matrix whose columns belong to parts that are named and coloured above them.
+
+    links: the attributes of a link for each name.
+    """
     width = values.shape[1] // len(parts)
     heads = (
-        tag("th", esc(name), colspan=width, scope="colgroup", style=f"--part:{colour}")
-        for name, colour in parts
+        tag(
+            "th",
+            tag("a", esc(name), **link),
+            colspan=width,
+            scope="colgroup",
+            style=f"--part:{colour}",
+        )
+        for (name, colour), link in zip(parts, links, strict=True)
     )
     caption = tag("caption", esc(says), cls="unseen")
     if values.shape[1] > FEW or len(values) > FEW:

@@ -1,5 +1,7 @@
 """The Heads page: the weighted sum, all heads beside each other, and W_O."""
 
+import re
+
 import pytest
 
 from tests.support.app import components, drawn, open_page, rows, said, stacked
@@ -74,3 +76,14 @@ def test_every_factor_of_both_products_is_shown_at_any_length(words):
     sizes = {one["title"]: one["size"] for one in pictures}
     assert sizes["W_O"] == [160, 160]
     assert sizes["joined"] == sizes["joined · W_O"] == [words, 160]
+
+
+def test_a_heads_part_of_the_one_product_is_chosen_and_read():
+    at = open_page("heads", model="bundled", head=2)
+    links = re.findall(r'<th colspan="40"[^>]*><a [^>]*data-set="head=(\d)"([^>]*)', drawn(at))
+    assert [int(head) for head, _ in links] == [0, 1, 2, 3] * 2
+    assert [int(head) for head, rest in links if "aria-current" in rest] == [2, 2]
+    grids = [panel for board in components(at, "grid") for panel in board["panels"]]
+    weights, queries = grids[-2:]
+    assert (weights["name"], queries["name"]) == ("blocks.0.attn.W_Q", "blocks.0.attn.q")
+    assert weights["index"][0] == queries["index"][0] == 2 and weights["mode"] == "numbers"

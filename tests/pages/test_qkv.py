@@ -1,5 +1,7 @@
 """The Q, K, V page: three projections, heads, what is kept and what is not."""
 
+import re
+
 import pytest
 
 from tests.support.app import components, drawn, open_page, panels, rows, said
@@ -67,3 +69,14 @@ def test_any_text_is_answered(text):
 def test_nonsense_in_the_link_is_replaced():
     at = open_page("qkv", model="bundled", letter="💥", head="9", layer="-1", token="x")
     assert "“💥”" in said(at)
+
+
+@pytest.mark.parametrize("letter", ["Q", "K", "V"])
+def test_the_picture_of_a_projection_is_clicked_to_read_its_numbers(letter):
+    at = open_page("qkv", model="bundled", letter=letter)
+    (chosen,) = re.findall(
+        r'<a class="choice here" aria-current="true"[^>]*data-set="(.*?)"', drawn(at)
+    )
+    assert chosen == f"letter={letter}"
+    window = components(at, "grid")[0]["panels"][0]
+    assert window["name"] == f"blocks.0.attn.W_{letter}" and window["mode"] == "numbers"

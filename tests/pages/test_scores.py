@@ -2,10 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from core.models.catalogue import load
-from tests.support.app import components, drawn, open_page, rows, said
+from tests.support.app import click, components, drawn, open_page, rows, said
 
 EXAMPLE = {"model": "worked-example"}
 
@@ -171,3 +172,66 @@ def test_scores_set_by_hand_are_said_not_to_follow(step, name):
     assert "=  =" not in said(at) and "= = " not in said(at)
     notes = [panel["note"] for data in components(at, "grid") for panel in data["panels"]]
     assert sum("some set by hand" in note for note in notes) == 1
+
+
+LONG = {"model": "bundled", "prompt": "the cat sat on the mat and he was not here at all again"}
+
+
+def last_panel(at, name):
+    """The numbers of the last matrix of a kind, with the labels of its rows and columns."""
+    found = [p for board in components(at, "grid") for p in board["panels"] if name in p["name"]]
+    panel = found[-1]
+    rows, columns = ([one["at"] for one in panel[side]] for side in ("rows", "columns"))
+    return panel, np.array(panel["values"]).reshape(len(rows), len(columns)), rows, columns
+
+
+def shares_by_hand(causal, head=0):
+    """The shares of the first block from its scaled scores, in plain numpy."""
+    scores = load("bundled").trace(LONG["prompt"])["blocks.0.attn.scores_scaled"][head].numpy()
+    powers = np.exp(scores.astype(np.float64)) * (np.tri(len(scores)) if causal else 1)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("way", ["open", "after"])
+def test_every_way_of_masking_can_be_read_in_numbers(way):
+    at = open_page(
+        "scores", **LONG, masked_by=way, dropout_side="before", taken_row=5, taken_column=2
+    )
+    panel, values, rows, columns = last_panel(at, "weights_made")
+    expected = shares_by_hand(causal=way != "open")
+    row = rows.index(5)
+    assert values[row] == pytest.approx(expected[5, columns], abs=1e-6)
+    assert panel["open"] == [row, columns.index(2)] and not panel["editable"]
+    (told,) = re.findall(r"“·mat” on “·sat”: .*? = ([\d.]+) / ([\d.]+) = ([\d.]+)", said(at))
+    above, below, share = map(float, told)
+    assert share == pytest.approx(expected[5, 2], rel=0.01)
+    assert above / below == pytest.approx(share, rel=0.01)
+
+
+def test_the_models_own_mask_opens_the_models_own_number():
+    at = open_page("scores", **LONG, masked_by="first", dropout_side="before")
+    panels = [p for board in components(at, "grid") for p in board["panels"]]
+    assert [p["name"] for p in panels[-2:]] == ["blocks.0.attn.weights"] * 2
+    assert 'data-set="masked_by=open"' in drawn(at)
+
+
+def test_a_share_that_was_struck_out_says_so_and_another_what_it_became():
+    at = open_page("scores", **LONG, dropout="0.5")
+    _, values, rows, columns = last_panel(at, "weights_made")
+    row = len(rows) - 1
+    for place, said_of in (
+        (values[row] == 0, "struck out in this roll"),
+        (values[row] > 0, "2.00 ="),
+    ):
+        column = columns[int(np.flatnonzero(place)[0])]
+        assert said_of in said(click(at, taken_row=rows[row], taken_column=column))
+    kept = values[row] > 0
+    assert values[row][kept] == pytest.approx(
+        2 * shares_by_hand(True)[rows[row]][columns][kept], abs=1e-6
+    )
+
+
+def test_pictures_of_what_the_page_works_out_are_not_mixed_up():
+    at = open_page("scores", **LONG | {"prompt": LONG["prompt"] * 2}, masked_by="after")
+    drawn_ones = [one["picture"] for one in components(at, "picture")]
+    assert len(drawn_ones) == len(set(drawn_ones)) == 2

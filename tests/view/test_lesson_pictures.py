@@ -26,7 +26,7 @@ LIKE_LLAMA = {"norm": "rms", "n_kv_heads": 1, "position": "rotary", "gated": Fal
 def look_at(preset="block", token=2, head=0, language="en", prompt="", **settings):
     model = core.load("worked-example", preset=preset, **settings)
     trace = model.trace(prompt or model.default_prompt)
-    return Look(speaker(language), trace, None, 0, head, token)
+    return Look(speaker(language), trace, Still(), 0, head, token)
 
 
 def test_four_matrices_have_the_same_rows_and_columns():
@@ -62,13 +62,17 @@ def test_gradients_are_written_as_they_are():
     assert found["product"] == "0.00001" and found["product_with"] == "1.61"
 
 
+def masks(look):
+    return scores_masks.beside(look, scores_masks.masked(look), most=8)
+
+
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize(
     "settings", [{}, LIKE_LLAMA, {"norm_placement": "post"}, {"scaled": False}]
 )
 def test_every_kind_of_model_can_be_drawn(settings, language):
     look = look_at(language=language, head=1, **settings)
-    for draw in (scores_pictures.followed, scores_pictures.this_row, scores_masks.masks):
+    for draw in (scores_pictures.followed, scores_pictures.this_row, masks):
         assert "<table" in draw(look)
     for draw in (heads_pictures.weighted_sum, heads_pictures.side_by_side, heads_pictures.mixed):
         assert "stack-row total" in draw(look)
@@ -98,12 +102,12 @@ def test_text_of_a_person_is_escaped():
     model = core.load("worked-example", preset="block")
     trace = model.trace(model.default_prompt)
     trace.tokens = ["<b>", "&", "<script>"]
-    look = Look(speaker("en"), trace, None, 0, 0, 2)
+    look = Look(speaker("en"), trace, Still(), 0, 0, 2)
     drawn = "".join(
         draw(look)
         for draw in (
             scores_pictures.followed,
-            scores_masks.masks,
+            masks,
             heads_pictures.weighted_sum,
             heads_pictures.side_by_side,
         )
@@ -133,5 +137,6 @@ def test_of_a_long_text_each_token_has_its_mean_and_variance():
     drawn = norm_pictures.each_token(look, "blocks.0.ln_1")
     assert drawn.count('class="fired-at') == 2 * len(trace)
     assert [cut.name for cuts in norm_pictures.boards(look, "blocks.0.ln_1") for cut in cuts] == [
-        "blocks.0.ln_1.out"
+        "blocks.0.ln_1.normed",
+        "blocks.0.ln_1.out",
     ]

@@ -45,7 +45,8 @@ def test_stack_escapes_what_a_row_is():
 
 
 def test_columns_by_part_span_their_columns():
-    drawn = columns_by_part(np.ones((2, 4)), 1.0, [("a", "red"), ("b", "blue")], "W")
+    links = [{"href": "?head=0"}, {"href": "?head=1"}]
+    drawn = columns_by_part(np.ones((2, 4)), 1.0, [("a", "red"), ("b", "blue")], "W", links)
     assert drawn.count('colspan="2"') == 2 and drawn.count("1.00") == 8
 
 
