@@ -39,7 +39,7 @@ def generate(
 ) -> Iterator[GenerationStep]:
     """Up to `max_new_tokens` tokens after `prompt`, each with everything that led to it.
 
-    It ends early after the end-of-text token and where the context is full. The same seed gives
+    It ends early after a token that ends a text and where the context is full. The same seed gives
     the same tokens. sampling: what `distribution` takes; temperature=0 is greedy, and a repetition
     penalty counts the prompt as well. Raises what `Model.trace` and `distribution` raise.
     """
@@ -56,7 +56,7 @@ def generate(
         seen.append(token_id)
         cache.append(trace)
         yield GenerationStep(trace, chosen, draw, token_id, text, n_past)
-        if token_id == model.tokenizer.end_of_text_id or len(cache) == cache.capacity:
+        if token_id in model.tokenizer.stop_ids or len(cache) == cache.capacity:
             return
         trace = model.decode([token_id], cache)
 

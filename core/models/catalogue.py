@@ -16,6 +16,8 @@ from core.models.model import Model
 from core.models.published import HUB_MODELS, HubModel
 
 REPO = r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+"  # how the hub writes an ID
+GGUF = ".gguf"
+FILES = (GGUF, *folder.SUFFIXES)
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ def models() -> list[ModelEntry]:
     ]
 
 
+def entry(key: str) -> ModelEntry | None:
+    """The entry of that name, or None."""
+    return next((entry for entry in models() if entry.key == key), None)
+
+
 def _of_the_hub(model: HubModel) -> ModelEntry:
     return ModelEntry(
         key=model.repo,
@@ -100,7 +107,7 @@ def load(
     """A model by its name in the catalogue, by a path, or by its ID on the Hugging Face hub.
 
     key: "bundled", "worked-example"; a folder with config.json and .safetensors files, or one such
-    file; "openai-community/gpt2", which is fetched if it is not here.
+    file; a .gguf file; "openai-community/gpt2", which is fetched if it is not here.
     device: the fastest there is unless given. dtype: float32, or float64 for the worked example.
     settings: `preset=` and config switches, for the worked example.
     Raises UnknownModel, CheckpointError for a model that cannot be had or read, ValueError for
@@ -123,7 +130,7 @@ def _opener(key: str) -> Callable[..., Model]:
     if (entry := entries.get(names.get(key, key))) is not None:
         return entry.open
     if is_path(key):
-        return partial(folder.load, key)
+        return partial(_load_from_gguf if key.endswith(GGUF) else folder.load, key)
     if re.fullmatch(REPO, key):
         return partial(_load_from_hub, key, "")
     raise UnknownModel(f"There is no model {key!r}; there are: {', '.join(entries)}.")
@@ -132,8 +139,14 @@ def _opener(key: str) -> Callable[..., Model]:
 def is_path(key: str) -> bool:
     """Whether a name means a place on this computer: it is there, or is written like one."""
     path = Path(key).expanduser()
-    written_so = path.is_absolute() or key.startswith(".") or path.suffix in folder.SUFFIXES
+    written_so = path.is_absolute() or key.startswith(".") or path.suffix in FILES
     return bool(key) and (written_so or path.exists())
+
+
+def _load_from_gguf(path: str | Path, **settings: object) -> Model:
+    from core.models.checkpoint import gguf_model  # takes a quarter of a second to import
+
+    return gguf_model.load(path, **settings)
 
 
 def _load_from_hub(repo: str, older: str, **settings: object) -> Model:

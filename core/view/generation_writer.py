@@ -34,18 +34,21 @@ LONGEST_TYPED = 400  # characters
 SECONDS = 0.4  # of writing in one run where many tokens are written at once
 
 
+@engine.holds_traces
 @st.cache_resource(max_entries=8, show_spinner=False)
 def reader(key: str, variant: str, edits: str) -> Reader:
     """The steps of everybody who writes with this model and these changes."""
     return Reader(memory=32 * 2**20)
 
 
+@engine.holds_traces
 @st.cache_resource(max_entries=12, show_spinner=False)
 def _trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     """As `engine.trace`, in a place of its own: who writes should not push out other texts."""
     return engine.load(key, variant).trace(ids)
 
 
+@engine.holds_traces
 @st.cache_resource(max_entries=12, show_spinner=False)
 def _compared(
     key: str, variant: str, ids: tuple[int, ...], before: tuple[int, ...], edits: str
@@ -115,7 +118,7 @@ class Writer:
     @property
     def ending(self) -> str:
         """Why nothing more can be written: end, full or most; "" if something can."""
-        if self.depth and self.ids[-1] == self.model.tokenizer.end_of_text_id:
+        if self.depth and self.ids[-1] in self.model.tokenizer.stop_ids:
             return "end"
         if self.limit == "stop" and len(self.ids) > self.n_ctx:
             return "full"

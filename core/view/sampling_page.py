@@ -139,7 +139,7 @@ def _take(lesson: Lesson, look: Look, found: Drawn, token: str) -> str:
             "a", esc(lesson.text("draw.look_last")), cls="pill", **look.state.link(token=last)
         )
         return tag("span", esc(lesson.text("draw.middle"))) + there
-    if found.id == look.trace.model.tokenizer.end_of_text_id:
+    if found.id in look.trace.model.tokenizer.stop_ids:
         return tag("span", esc(lesson.text("draw.end")))
     if "⟨" in text:
         return tag("span", esc(lesson.text("draw.part")))

@@ -83,3 +83,8 @@ def plain(tokenizer: Tokenizer) -> Tokenizer:
     """The same without special tokens: then their names are text like any other."""
     content = json.loads(tokenizer.to_str()) | {"added_tokens": [], "post_processor": None}
     return Tokenizer.from_str(json.dumps(content))
+
+
+def merges(tokenizer: Tokenizer) -> list[str]:
+    """Its merges, each as two parts with a space between."""
+    return [" ".join(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]

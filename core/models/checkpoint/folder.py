@@ -8,12 +8,10 @@ tokenizer.json → tokenizer ─────────────────
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from core.models.checkpoint import gpt2, llama
 from core.models.checkpoint.error import CheckpointError
@@ -58,19 +56,17 @@ def load(
     try:
         config, weights = _architecture(settings).read(settings, read(files.weights, lasting))
     except ConfigError as error:
-        raise CheckpointError("setting_impossible", reason=error) from error
-    tokenizer = tokenizer_of(files.folder, config)
+        raise CheckpointError("setting_impossible", file=settings.file, reason=error) from error
+    tokenizer = tokenizer_of(files.folder, config, settings)
     key, device = key or str(path), device or pick_device(dtype)
-    check_memory(key, weights, device, dtype)
+    check_memory(key, sum(weight.numel() for weight in weights.values()), device, dtype)
     prompt = default_prompt(tokenizer)
     return Model(key, config, weights, tokenizer, device, dtype, default_prompt=prompt)
 
 
-def check_memory(
-    key: str, weights: Mapping[str, Tensor], device: torch.device, dtype: torch.dtype
-) -> None:
+def check_memory(key: str, n_numbers: int, device: torch.device, dtype: torch.dtype) -> None:
     """Raise CheckpointError unless there is room for the weights, and some more to work in."""
-    needed = sum(weight.numel() for weight in weights.values()) * dtype.itemsize + ROOM_TO_WORK
+    needed = n_numbers * dtype.itemsize + ROOM_TO_WORK
     if needed > (free := free_memory(device)):
         raise CheckpointError("memory", name=key, needed=gigabytes(needed), free=gigabytes(free))
 

@@ -53,7 +53,7 @@ def read(settings: Settings, tensors: Mapping[str, Tensor]) -> tuple[Config, dic
         tensors = without_copy(tensors, HEAD, EMBEDDING)
     fused = tensors.get("h.0.attn.c_attn.weight")
     as_linear = fused is not None and fused.shape == (3 * config.d_model, config.d_model)
-    return config, convert(tensors, _sources(config, as_linear))
+    return config, convert(tensors, sources(config, as_linear))
 
 
 def _config(settings: Settings, tensors: Mapping[str, Tensor]) -> Config:
@@ -89,7 +89,7 @@ def _usually_tied(settings: Settings, tensors: Mapping[str, Tensor]) -> bool:
     return same_bits(tensors[HEAD], tensors[EMBEDDING])
 
 
-def _sources(c: Config, as_linear: bool) -> dict[str, Source]:
+def sources(c: Config, as_linear: bool) -> dict[str, Source]:
     sources = {
         "embed.W_E": Source(EMBEDDING, (c.n_vocab, c.d_model)),
         "embed.W_P": Source("wpe.weight", (c.n_ctx, c.d_model)),

@@ -75,7 +75,7 @@ def read(settings: Settings, tensors: Mapping[str, Tensor]) -> tuple[Config, dic
     check_blocks(tensors, "layers", config.n_layers)
     if config.tied:
         tensors = without_copy(tensors, HEAD, EMBEDDING)
-    return config, convert(tensors, _sources(config))
+    return config, convert(tensors, sources(config))
 
 
 def _config(settings: Settings) -> Config:
@@ -117,7 +117,7 @@ def _rotary_base(settings: Settings) -> float:
     return inside.number("rope_theta", default=settings.number("rope_theta", default=USUAL_BASE))
 
 
-def _sources(c: Config) -> dict[str, Source]:
+def sources(c: Config) -> dict[str, Source]:
     sources = {
         "embed.W_E": Source(EMBEDDING, (c.n_vocab, c.d_model)),
         "ln_f.gamma": Source("norm.weight", (c.d_model,)),

@@ -12,10 +12,13 @@ _REQUIRED = object()
 
 
 class Settings:
-    """The settings of one config.json. Everything that it gives has the type that was asked for."""
+    """The settings of one config.json. Everything that it gives has the type that was asked for.
 
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self.values = values
+    file: the file that says them, where that is another one.
+    """
+
+    def __init__(self, values: Mapping[str, object], file: str = "config.json") -> None:
+        self.values, self.file = values, file
 
     @classmethod
     def read(cls, path: Path) -> Settings:
@@ -26,7 +29,7 @@ class Settings:
             raise CheckpointError("no_json", file=path.name, reason=str(error)) from error
         if not isinstance(values, dict):
             raise CheckpointError("no_json", file=path.name, reason=type(values).__name__)
-        return cls(values)
+        return cls(values, path.name)
 
     def __contains__(self, name: str) -> bool:
         return self.values.get(name) is not None
@@ -40,6 +43,16 @@ class Settings:
 
     def flag(self, name: str, default: bool) -> bool:
         return self._typed((name,), (bool,), "true, false", default)
+
+    def word(self, name: str) -> str:
+        return self._typed((name,), (str,), "gpt2", _REQUIRED)
+
+    def items(self, name: str, kind: type) -> list:
+        """A list whose items are all of this kind."""
+        found = self._typed((name,), (list,), "[…]", _REQUIRED)
+        if not all(type(item) is kind for item in found):
+            raise self._wrong(name, "[…]")
+        return found
 
     def one_of(self, name: str, choices: Mapping[str, str], default: str) -> str:
         """What `choices` has for the setting. Raises CheckpointError for one that it lacks."""
@@ -56,20 +69,24 @@ class Settings:
 
     def unsupported(self, name: str) -> CheckpointError:
         """The error for a setting that asks for what we do not compute."""
-        return CheckpointError("unsupported", name=name, value=_written(self.values[name]))
+        value = _written(self.values[name])
+        return CheckpointError("unsupported", file=self.file, name=name, value=value)
 
     def _typed(self, names: tuple[str, ...], kinds: tuple, example: str, default: object):
         name = next((name for name in names if name in self), None)
         if name is None:
             if default is _REQUIRED:
-                raise CheckpointError("setting_missing", name=names[0])
+                raise CheckpointError("setting_missing", file=self.file, name=names[0])
             return default
         value = self.values[name]
         if type(value) not in kinds:  # True is no whole number here
-            raise CheckpointError(
-                "setting_wrong", name=name, value=_written(value), example=example
-            )
+            raise self._wrong(name, example)
         return value
+
+    def _wrong(self, name: str, example: str) -> CheckpointError:
+        value = _written(self.values[name])
+        values = {"file": self.file, "name": name, "value": value, "example": example}
+        return CheckpointError("setting_wrong", **values)
 
 
 def _written(value: object) -> str:
