@@ -20,6 +20,7 @@ from core.view.cut import Cut
 from core.view.figures import SHARE, token_colour
 from core.view.html import chip, div, esc, number, shown, tag, tiny
 from core.view.look import Look
+from core.view.model_names import title
 from core.view.sketch import angle_picture, facts, vector_text
 
 SMALL = 12  # words of a vocabulary that is shown whole
@@ -240,5 +241,5 @@ def sizes(look: Look) -> str:
         "places": lambda c: f"{c.n_ctx:,} × {c.d_model:,} = {c.n_ctx * c.d_model:,}",
     }.items():
         rows.append([t(f"embedding.sizes.{key}"), count(config), count(GPT3)])
-    heads = ["", t(f"models.{look.trace.model.key}.title"), "GPT-3"]
+    heads = ["", title(t, look.trace.model.key), "GPT-3"]
     return facts(heads, rows)

@@ -13,10 +13,12 @@ from core.changes import align, apply, decode
 from core.models import catalogue
 from core.models.heap import keep_heap
 from core.models.model import Model, PromptTrace
+from core.models.shelf import Shelf
 from core.models.tokenizer import WordTokenizer
 from core.view.compare import Comparison
 
 FIRST_CHOICE = "bundled"
+_holders: list = []  # see `holds_traces`
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,39 @@ def entries() -> dict[str, catalogue.ModelEntry]:
     return {entry.key: entry for entry in found}
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
 def load(key: str, variant: str) -> Model:
-    """A model, loaded when first asked for. variant: see `Model.variant`."""
+    """A model, loaded when first asked for. variant: see `Model.variant`.
+
+    Raises what `core.load` raises for a model that is not one of ours.
+    """
+    if variant:
+        return _variant(key, variant)
+    return shelf().get(key, lambda: catalogue.load(key))
+
+
+@st.cache_resource(show_spinner=False)
+def shelf() -> Shelf:
+    """The models that everybody shares."""
     keep_heap()
+    return Shelf(forget=_drop_traces)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _variant(key: str, variant: str) -> Model:
+    """A form of the worked example, of which there are many, each a few numbers."""
     preset, _, size = variant.partition("~")
-    return catalogue.load(key, preset=preset, size=size) if preset else catalogue.load(key)
+    return catalogue.load(key, preset=preset, size=size)
+
+
+def holds_traces(cached):
+    """Mark a cache whose values hold models, to be emptied when a model leaves; a decorator."""
+    _holders.append(cached)
+    return cached
+
+
+def _drop_traces() -> None:
+    for cached in _holders:
+        cached.clear()
 
 
 @st.cache_resource(show_spinner=False)
@@ -59,12 +88,14 @@ def settle(page: str) -> None:
     gc.freeze()
 
 
+@holds_traces
 @st.cache_resource(max_entries=16, show_spinner=False)
 def trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     """The steps for these tokens; shared between people, computed as far as anybody looked."""
     return load(key, variant).trace(list(ids))
 
 
+@holds_traces
 @st.cache_resource(max_entries=24, show_spinner=False)
 def compared(
     key: str, variant: str, ids: tuple[int, ...], ids_before: tuple[int, ...], edits: str

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.models.id_tokenizer import IdTokenizer
 from core.models.model import Model
 from core.view import changes, engine, experiments, predict
 from core.view.component import asset
 from core.view.engine import Reading
 from core.view.html import div, esc, para, shown, tag
 from core.view.look import Look
+from core.view.model_names import title
 from core.view.ripple_bar import ripple_bar
 from core.view.ripple_stops import shifts
 from core.view.sidebar import sidebar
@@ -26,10 +28,10 @@ SCRIPT = "page_script"
 LONGEST_LIST = 8
 # What a link chooses among and the page has a title for.
 TITLES = {
-    "model": "models.{}.title",
-    "preset": "presets.{}",
-    "experiment": "experiments.of.{}.title",
-    "side": "ripple.side.{}",
+    "model": title,
+    "preset": lambda t, name: t(f"presets.{name}"),
+    "experiment": lambda t, name: t(f"experiments.of.{name}.title"),
+    "side": lambda t, name: t(f"ripple.side.{name}"),
 }
 # Style sheets in assets/css, in the order in which later ones may refine earlier ones.
 SHEETS = (
@@ -102,26 +104,31 @@ def _say(view: View, about_link: list[Notice]) -> None:
     """What a person should know about the link or the text before looking at anything."""
     t, reading = view.t, view.reading
     said = [_about_link(t, key, values) for key, values in about_link]
+    has_words = not isinstance(view.model.tokenizer, IdTokenizer)
     if reading.unknown:
         words = ", ".join(shown(word) for word in reading.unknown[:LONGEST_LIST])
-        known = view.model.config.n_vocab
-        said.append(t("input.unknown", n=len(reading.unknown), words=words, known=known))
+        n, known = len(reading.unknown), view.model.config.n_vocab
+        about = {"known": known} if has_words else {"last": known - 1}
+        key = "input.unknown" if has_words else "input.no_ids"
+        said.append(t(key, n=n, words=words, **about))
     if reading.instead:
         default = " ".join(shown(token) for token in view.look.trace.tokens)
         said.append(t(f"input.instead_{reading.instead}", default=default, n=len(reading.ids)))
     if reading.cut:
         said.append(t("input.cut", n=reading.cut, kept=len(reading.ids)))
-    words = _known_words(view) if reading.unknown else ""
+    words = _known_words(view) if reading.unknown and has_words else ""
     if said:
         st.html(div("notice", *(para(line) for line in said), words, role="status"))
 
 
 def _about_link(t: Text, key: str, values: dict[str, object]) -> str:
     """A notice in the words of the page, not in those of the address."""
+    if key == "link.as_is":
+        return str(values["says"])
     if key == "link.unknown" and values["what"] in TITLES:
         what, used = str(values["what"]), values["used"]
         key = "link.unknown" if used else "link.unknown_none"
-        used = t(TITLES[what].format(used)) if used else ""
+        used = TITLES[what](t, used) if used else ""
         values = values | {"what": t(f"link.named.{what}"), "used": used}
     return t(key, **values)
 
@@ -192,4 +199,4 @@ def _other_model(view: View, model: str) -> str:
     """The model that an example leads to, where that is not the one that is shown."""
     if model == view.model.key:
         return ""
-    return " " + tag("small", esc(view.t(f"models.{model}.title")), cls="gloss")
+    return " " + tag("small", esc(title(view.t, model)), cls="gloss")

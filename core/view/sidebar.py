@@ -8,7 +8,16 @@ import streamlit as st
 
 from core.models.device import describe_device
 from core.models.model import Model, PromptTrace
-from core.view import change_list, changes, engine, predict, prompt, resizing, saved
+from core.view import (
+    change_list,
+    changes,
+    engine,
+    model_choice,
+    predict,
+    prompt,
+    resizing,
+    saved,
+)
 from core.view.compare import SIDES, Comparison
 from core.view.engine import Reading
 from core.view.html import chip, esc, para, tag
@@ -23,7 +32,7 @@ TOKENS_BEFORE = "_tokens_before"
 def sidebar(t: Text, state: State, page: str) -> tuple[str, Reading, Look]:
     """Draw it; return the text, what the model makes of it, and what the pages look at."""
     _brand(t)
-    model = _choose_model(t, state)
+    model = model_choice.choose(t, state)
     sizes = st.container()
     text, was = prompt.read(state, model)
     changes.begin(state, model)
@@ -67,31 +76,6 @@ def _brand(t: Text) -> None:
             label_visibility="collapsed",
         )
     st.html(para(t("frame.tagline"), "aside"))
-
-
-def _choose_model(t: Text, state: State) -> Model:
-    entries = engine.entries()
-    key = state.choice("model", list(entries), next(iter(entries)))
-    st.selectbox(
-        t("frame.model"),
-        list(entries),
-        key="model",
-        persist_state="session",
-        format_func=lambda key: t(f"models.{key}.title"),
-    )
-    presets, variant = entries[key].presets, ""
-    if presets:
-        preset = state.choice("preset", presets, "block" if "block" in presets else presets[0])
-        st.selectbox(
-            t("frame.preset"),
-            presets,
-            key="preset",
-            persist_state="session",
-            format_func=lambda name: t(f"presets.{name}"),
-        )
-        variant = "~".join(filter(None, (preset, resizing.chosen(state, preset))))
-    st.html(para(t(f"models.{key}.says"), "aside"))
-    return engine.load(key, variant)
 
 
 def _where(

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import sizes
 from core.models.config import Config, ConfigError
-from core.view import engine
+from core.view import engine, model_names
 from core.view.frame import View
 from core.view.html import div, para, picks
 from core.view.state import State
@@ -65,7 +65,7 @@ def choose(view: View) -> tuple[str, Config]:
 def title(view: View, key: str) -> str:
     """What a card is called."""
     if key == CURRENT:
-        return view.t("sizes.card.current", name=view.t(f"models.{view.model.key}.title"))
+        return view.t("sizes.card.current", name=model_names.title(view.t, view.model.key))
     return view.t(f"models.{BUNDLED}.title") if key == BUNDLED else key
 
 

@@ -1,0 +1,179 @@
+"""Choosing a model: those that are here, what a link may ask for, and what cannot be had."""
+
+from threading import Event
+
+import pytest
+
+from core.models import catalogue
+from core.models.checkpoint import CheckpointError
+from core.models.checkpoint.download import Downloads
+from core.view import engine, host, model_more
+from tests.support.app import open_page, rerun, said
+from tests.support.saved_models import gpt2
+
+REPO = "openai-community/gpt2"
+PATIENCE = 10  # seconds
+
+
+@pytest.fixture
+def folder(tmp_path):
+    gpt2().save_pretrained(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def at_home(monkeypatch):
+    """The visitor sits at the computer that Ripple runs on."""
+    monkeypatch.setattr(host, "may_add_models", lambda: True)
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(monkeypatch):
+    """Nothing of the hub is here, whatever this computer has."""
+    monkeypatch.setattr(catalogue, "_cached", lambda *repos: None)
+
+
+def chosen(at):
+    return at.session_state["model"]
+
+
+def button(at, label):
+    return next(found for found in at.button if found.label == label)
+
+
+def test_a_link_to_ones_own_files(folder, at_home):
+    at = open_page("overview", model=folder, prompt="7 1 49")
+    assert chosen(at) == str(folder)
+    assert "token IDs from 0 to 49" in said(at)
+    assert at.selectbox(key="model").options[-1] == folder.name
+
+
+def test_from_elsewhere_a_path_is_nothing_at_all(folder):
+    """Whether it is there or not: the answer is the same."""
+    answers = set()
+    for path in (folder, folder / "nowhere"):
+        at = open_page("overview", model=path)
+        assert chosen(at) == "bundled"
+        assert not at.text_input
+        text = said(at)
+        assert "which does not exist here" in text
+        answers.add(text.count("exist"))
+    assert len(answers) == 1
+
+
+def test_what_cannot_be_opened_leaves_the_model_there_was(folder, at_home):
+    at = open_page("overview", model="worked-example", preset="part-2")
+    (folder / "model.safetensors").write_bytes(b"cut")
+    at.text_input(key=model_more.TYPED).set_value(str(folder))
+    rerun(at)
+    assert (chosen(at), at.session_state["preset"]) == ("worked-example", "part-2")
+    assert "“model.safetensors” is cut off or damaged" in said(at)
+    assert folder.name not in at.selectbox(key="model").options
+
+
+def test_a_path_that_is_typed_is_opened(folder, at_home):
+    at = open_page("overview")
+    at.text_input(key=model_more.TYPED).set_value(f' "{folder}" ')
+    rerun(at)
+    assert chosen(at) == str(folder)
+
+
+def test_typing_it_again_reads_it_anew(folder, at_home):
+    at = open_page("overview", model=folder)
+    before = engine.load(str(folder), "")
+    gpt2(tie_word_embeddings=False).save_pretrained(folder)
+    at.text_input(key=model_more.TYPED).set_value(str(folder))
+    rerun(at)
+    assert before.config.tied
+    assert not engine.load(str(folder), "").config.tied
+
+
+@pytest.mark.parametrize(("at_home_too", "words"), [(True, "fetch it"), (False, "can add it")])
+def test_a_link_to_a_model_that_is_not_here(monkeypatch, at_home_too, words):
+    monkeypatch.setattr(host, "may_add_models", lambda: at_home_too)
+    at = open_page("overview", model=REPO)
+    assert chosen(at) == "bundled"
+    assert "GPT-2 small" in said(at)
+    assert words in said(at)
+
+
+def test_what_there_is_to_know_before_fetching(at_home):
+    at = open_page("overview")
+    for words in ("548 MB", "498 MB", "MIT", "huggingface.co/openai-community/gpt2"):
+        assert words in said(at)
+
+
+def test_a_model_of_the_hub_that_is_here_can_be_chosen(folder, monkeypatch):
+    found = {REPO: folder}
+    monkeypatch.setattr(catalogue, "_cached", lambda repo, *older: found.get(repo))
+    at = open_page("overview", model=REPO)
+    assert chosen(at) == REPO
+    assert "GPT-2 small" in at.selectbox(key="model").options
+    assert "Licence: MIT" in said(at)
+
+
+def test_words_where_ids_are_wanted(folder, at_home):
+    at = open_page("overview", model=folder, prompt="7 cat 50 49")
+    assert "no token IDs of the model: cat, 50" in said(at)
+    assert "Words it knows" not in said(at)
+
+
+def test_a_download_shows_how_far_it_is_and_says_when_it_is_done(folder, at_home, monkeypatch):
+    begun, go_on, here = Event(), Event(), {}
+
+    def fetch(repo, progress):
+        progress(137_000_000, 548_000_000)
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        here[repo] = folder
+
+    downloads = Downloads(fetch)
+    monkeypatch.setattr(model_more, "downloads", lambda: downloads)
+    monkeypatch.setattr(catalogue, "_cached", lambda repo, *older: here.get(repo))
+    at = open_page("overview")
+    button(at, "Fetch it").click()
+    rerun(at)
+    assert begun.wait(PATIENCE)
+    rerun(at)
+    bar = at.get("progress")[0].proto
+    assert (bar.value, bar.text) == (25, "137 MB of 548 MB")
+    assert "not on this computer yet" in said(open_page("overview", model=REPO))
+    go_on.set()
+    downloads.of(REPO).wait(PATIENCE)
+    rerun(at)
+    assert "“GPT-2 small” is here" in said(at)
+    assert "GPT-2 small" in at.selectbox(key="model").options
+    assert chosen(at) == "bundled"
+
+
+def test_a_download_can_be_stopped_by_a_button(at_home, monkeypatch):
+    begun = Event()
+
+    def fetch(repo, progress):
+        begun.set()
+        while True:
+            progress(1, 2)
+
+    downloads = Downloads(fetch)
+    monkeypatch.setattr(model_more, "downloads", lambda: downloads)
+    at = open_page("overview")
+    button(at, "Fetch it").click()
+    rerun(at)
+    assert begun.wait(PATIENCE)
+    rerun(at)
+    button(at, "Stop").click()
+    rerun(at)
+    downloads.of(REPO).wait(PATIENCE)
+    assert not downloads.of(REPO).running
+    rerun(at)
+    assert button(at, "Fetch it")
+
+
+def test_why_a_download_failed_is_said(at_home, monkeypatch):
+    def fetch(repo, progress):
+        raise CheckpointError("hub_unreachable", repo=repo)
+
+    downloads = Downloads(fetch)
+    downloads.start(REPO).wait(PATIENCE)
+    monkeypatch.setattr(model_more, "downloads", lambda: downloads)
+    assert "the Hugging Face hub cannot be reached" in said(open_page("overview"))
