@@ -14,10 +14,10 @@ with frame.page("heads") as view:
         steps = [pictures.step(look, name) for name in ("heads", "concat", "out")]
         words = pictures.words(look)
         lesson.part("sum", **words)
-        lesson.blocks()
-        st.html(pictures.weighted_sum(look))
-        lesson.say("product.says")
-        lesson.matrices("product", pictures.product(look), follow=True, numbers=True)
+        with lesson.of_block():
+            st.html(pictures.weighted_sum(look))
+            lesson.say("product.says")
+            lesson.matrices("product", pictures.product(look), follow=True, numbers=True)
         lesson.part("concat", **words)
         lesson.switches("heads")
         if look.n_heads > 1:

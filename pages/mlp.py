@@ -22,10 +22,10 @@ def steps(lesson, view, look):
     config = view.model.config
     here = {"token": shown(look.trace.tokens[look.token]), "block": str(look.layer)}
     lesson.part("steps", **here, small=config.d_model, wide=config.d_mlp)
-    lesson.blocks()
-    if not config.norms and "attn" not in config.residual:
-        lesson.say("raw.says")
-    st.html(pictures.glass(look))
+    with lesson.of_block():
+        if not config.norms and "attn" not in config.residual:
+            lesson.say("raw.says")
+        st.html(pictures.glass(look))
     lesson.pictures("glass", pictures.steps(look))
     learned(lesson, look)
     lesson.without(*interventions.of_mlp(look))

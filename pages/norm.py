@@ -12,10 +12,10 @@ with frame.page("norm") as view:
     token = pictures.plain(look, look.token)
     parts = norm_residual.additions(look)
     lesson.part("add", anchor="stop-residual", token=token)
-    lesson.blocks()
-    lesson.switches("residual")
-    for part in parts:
-        st.html(norm_residual.added(look, part))
+    with lesson.of_block():
+        lesson.switches("residual")
+        for part in parts:
+            st.html(norm_residual.added(look, part))
     if parts:
         lesson.matrices("sums", norm_residual.sums(look, parts[0]), follow=True, numbers=True)
         lesson.formula([norm_residual.step(look, part) for part in parts])

@@ -12,8 +12,8 @@ with frame.page("qkv") as view:
         lesson.elsewhere("no_block", model="worked-example", preset="part-2")
     else:
         lesson.part("jobs", **pictures.words(view.look))
-        lesson.blocks()
-        st.html(pictures.jobs(view.look))
+        with lesson.of_block():
+            st.html(pictures.jobs(view.look))
         lesson.why("three")
         qkv_page.project(lesson)
         lesson.why("linear")

@@ -12,13 +12,13 @@ with frame.page("scores") as view:
         lesson.elsewhere("missing", preset="block")
     else:
         lesson.part("four")
-        lesson.blocks()
-        lesson.switches("scaled", "mask")
-        cuts = pictures.chosen(look, pictures.four(look))
-        lesson.matrices("four", cuts, follow=True)
-        if look.n_heads > 1:
-            lesson.say("heads", i=str(look.layer), n=look.n_heads)
-            matrix.heads(look, pictures.names(look)[-1])
+        with lesson.of_block():
+            lesson.switches("scaled", "mask")
+            cuts = pictures.chosen(look, pictures.four(look))
+            lesson.matrices("four", cuts, follow=True)
+            if look.n_heads > 1:
+                lesson.say("heads", i=str(look.layer), n=look.n_heads)
+                matrix.heads(look, pictures.names(look)[-1])
         lesson.part("followed", token=pictures.plain(look, look.token))
         st.html(pictures.followed(look))
         lesson.formula(pictures.names(look))

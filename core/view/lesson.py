@@ -6,7 +6,8 @@ the same with this row's numbers, and the same in PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import count
 
 import streamlit as st
@@ -54,10 +55,17 @@ class Lesson:
         """A paragraph between pictures."""
         st.html(para(self.text(key, **values), cls))
 
-    def blocks(self) -> None:
-        """The blocks as links above a picture of one of them, where the model has several."""
-        if links := block_links(self.view.look):
-            st.html(links)
+    @contextmanager
+    def of_block(self) -> Iterator[None]:
+        """Around a picture of one block: where the model has several, a frame that is theirs.
+
+        The blocks stand along its top as tabs do.
+        """
+        links = block_links(self.view.look)
+        with st.container(key="of_block") if links else nullcontext():
+            if links:
+                st.html(links)
+            yield
 
     def switches(self, *settings: str) -> None:
         """The switches of what is drawn here, where this model can be another one."""

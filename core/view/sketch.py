@@ -96,7 +96,7 @@ def choice(look: Look, key: str, name: str, here: str, parts: Sequence[str]) -> 
 
 
 def block_links(look: Look) -> str:
-    """Links to each block, for a model that has several."""
+    """Links to each block as tabs of a picture, for a model that has several."""
     if look.n_layers < 2:
         return ""
     options = []
@@ -104,7 +104,7 @@ def block_links(look: Look) -> str:
         name = look.t("path.block_number", i=str(layer))
         link = look.state.link(layer=layer) | {"aria_label": name}
         options.append((str(layer), layer == look.layer, link))
-    return picks(look.t("path.block"), options)
+    return div("block-tabs", picks(look.t("path.block"), options))
 
 
 def block_name(look: Look, layer: int, rest: str = "") -> str:

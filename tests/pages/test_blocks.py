@@ -17,17 +17,31 @@ def links(at, pattern):
     return layers, here
 
 
+def blocks(node):
+    """Every container of a page, from the outside in."""
+    inner = getattr(node, "children", {}).values()
+    found = [node] if getattr(node, "proto", None) and hasattr(node.proto, "id") else []
+    return found + [block for child in inner for block in blocks(child)]
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_blocks_stand_above_the_first_picture(page):
+def test_blocks_stand_along_the_frame_of_the_first_picture(page):
     at = open_page(page, model="bundled", layer=2)
     row = r'<a class="pick[^>]*data-set="layer=\d"[^>]*aria-label="Block \d"[^>]*>'
     assert links(at, row) == (list(range(6)), [2])
+    (frame,) = [block for block in blocks(at.main) if "of_block" in block.proto.id]
+    tabs, *picture = frame.children.values()
+    assert 'class="block-tabs"' in tabs.proto.body and picture
 
 
 @pytest.mark.parametrize("page", [*PAGES, "stream", "logits"])
 def test_a_model_with_one_block_offers_no_choice(page):
     html = drawn(open_page(page, model="worked-example", preset="block"))
-    assert 'aria-label="Block 0"' not in html and '<a class="block-name"' not in html
+    assert (
+        "block-tabs" not in html
+        and 'aria-label="Block 0"' not in html
+        and '<a class="block-name"' not in html
+    )
 
 
 def test_rows_of_the_stream_are_links_to_their_blocks():
