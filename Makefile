@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 # An environment whose creation failed half-way must not pass for a finished one.
 .DELETE_ON_ERROR:
-.PHONY: app test lint bench clean help
+.PHONY: app model test lint bench clean help
 
 # Set PYTHON to choose one: make app PYTHON=/path/to/python3.12
 PYTHON ?=
@@ -22,6 +22,9 @@ BENCH_REQUIREMENTS := $(wildcard tools/bench/requirements.txt)
 
 app: $(APP) ## start Ripple on this computer and print its address
 	@exec $(RUN) -m streamlit run app.py $(ARGS)
+
+model: $(APP) ## fetch SmolLM2, a small real language model (98 MB)
+	@$(RUN) -m tools.fetch_smollm2
 
 test: $(DEV) ## run every test (browser tests skip without Chromium, unless CI=true)
 	@$(RUN) -m pytest $(ARGS)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import core
+from core.models import device
 
 PROMPT = "나는 밥을 먹었다"
 
@@ -29,7 +30,7 @@ def test_names_that_other_code_relies_on(name):
 
 def test_the_catalogue_is_a_call_and_a_package():
     keys = [entry.key for entry in core.models()]
-    assert keys[:3] == ["bundled", "worked-example", "openai-community/gpt2"]
+    assert keys[:3] == ["bundled", "worked-example", "smollm2"]
     gpt = importlib.import_module("core.models.gpt")
     assert core.models.gpt is gpt
     assert callable(gpt.gpt)
@@ -141,6 +142,19 @@ def test_the_device_can_be_chosen(name):
 def test_the_processor_is_described_with_its_threads(monkeypatch, threads, words):
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     assert core.describe_device(torch.device("cpu")) == words
+
+
+def test_a_small_model_leaves_the_other_cores_to_others(monkeypatch):
+    threads = [4]
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads[-1])
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    device._threads.cache_clear()
+    try:
+        for weight_bytes in (10 * 2**20, 500 * 2**20, 10 * 2**20):
+            device.use_threads(weight_bytes)
+    finally:
+        device._threads.cache_clear()
+    assert threads == [4, 1, 4, 1]
 
 
 def test_one_users_edit_never_reaches_another():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from core.models import bundled, worked_example
+from core.models import bundled, smollm2, worked_example
 from core.models.checkpoint import folder
 from core.models.model import Model
 from core.models.published import HUB_MODELS, HubModel
@@ -74,6 +74,15 @@ def models() -> list[ModelEntry]:
             open=worked_example.load,
             is_here=lambda: True,
         ),
+        ModelEntry(
+            key=smollm2.KEY,
+            title="SmolLM2 135M",
+            licence="Apache-2.0",
+            presets=(),
+            open=smollm2.load,
+            is_here=smollm2.available,
+            parameters=smollm2.PARAMETERS,
+        ),
         *map(_of_the_hub, HUB_MODELS),
     ]
 
@@ -106,8 +115,8 @@ def load(
 ) -> Model:
     """A model by its name in the catalogue, by a path, or by its ID on the Hugging Face hub.
 
-    key: "bundled", "worked-example"; a folder with config.json and .safetensors files, or one such
-    file; a .gguf file; "openai-community/gpt2", which is fetched if it is not here.
+    key: "bundled", "worked-example", "smollm2"; a folder with config.json and .safetensors files,
+    or one such file; a .gguf file; "openai-community/gpt2", which is fetched if it is not here.
     device: the fastest there is unless given. dtype: float32, or float64 for the worked example.
     settings: `preset=` and config switches, for the worked example.
     Raises UnknownModel, CheckpointError for a model that cannot be had or read, ValueError for

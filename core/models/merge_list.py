@@ -1,7 +1,9 @@
 """Byte-level BPE from a list of the pairs that merge, as Hugging Face and GGUF files have it.
 
 Unlike in GPT-2's table a token's ID is not its rank, and bytes merge only as the pairs that are
-listed: "ab" + "c" may merge where "a" + "bc" does not.
+listed: "ab" + "c" may merge where "a" + "bc" does not. The tests hold the IDs to those of Hugging
+Face's `tokenizers`, except for characters that Unicode got lately: what is a letter for `regex` is
+nothing yet for a library with older tables.
 """
 
 import unicodedata

@@ -1,6 +1,7 @@
 """Small byte-level BPE tokenizers of several kinds, trained here by Hugging Face's `tokenizers`."""
 
 import json
+import unicodedata
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
@@ -70,6 +71,13 @@ def symbol(byte: int) -> str:
 
 def drop(text: str, without: bytes) -> str:
     return "".join(char for char in text if not set(char.encode()) & set(without))
+
+
+def known(text: str) -> str:
+    """The text without surrogates, and without characters so new that libraries of different years
+    disagree on what they are.
+    """
+    return "".join(c for c in without_surrogates(text) if unicodedata.category(c) != "Cn")
 
 
 def save(tokenizer: Tokenizer, path: Path, **changes: object) -> Path:
