@@ -66,6 +66,11 @@ def para(text: str, cls: str | None = None) -> str:
     return tag("p", esc(text), cls=cls)
 
 
+def fold(key: str, title: str, *body: str) -> str:
+    """What opens with a click and stays so when it is drawn again; `key` tells it from others."""
+    return tag("details", tag("summary", esc(title)), *body, cls="fold", data_fold=key)
+
+
 def numbered(number: int, title: str, cls: str | None = None) -> str:
     """A heading with its number in the order of reading."""
     return tag("h2", tag("span", str(number), cls="nth"), esc(title), cls=cls)

@@ -18,7 +18,7 @@ from core.view.cut import Cut
 from core.view.elements import axes, within
 from core.view.figures import degree
 from core.view.frame import View
-from core.view.html import div, esc, numbered, para, tag
+from core.view.html import div, esc, fold, numbered, para, tag
 from core.view.interventions import Intervention
 from core.view.sketch import block_links
 
@@ -148,18 +148,17 @@ class Lesson:
         trace, t = self.view.look.trace, self.view.t
         steps = [name for name in steps if name in trace]
         at = at or [self._first(name) for name in steps]
-        with st.expander(t("lesson.formula")):
-            rows = (self._written(name, index) for name, index in zip(steps, at, strict=True))
-            st.html(div("formulas", *rows))
+        rows = (self._written(name, index) for name, index in zip(steps, at, strict=True))
+        key = self._key(f"formula.{within(steps[0])}")
+        st.html(fold(key, t("lesson.formula"), div("formulas", *rows)))
         with st.expander(t("lesson.code")):
             st.html(para(t("lesson.code_says")))
             st.code("\n".join(filter(None, map(trace.code, steps))), language="python")
 
     def why(self, key: str, **values: object) -> None:
         """Folded: a question a reader may have and its answer, from `<key>.asks` and `.says`."""
-        with st.expander(self.text(f"{key}.asks", **values)):
-            paragraphs = self.text(f"{key}.says", **values).strip().split("\n\n")
-            st.html("".join(map(para, paragraphs)))
+        paragraphs = self.text(f"{key}.says", **values).strip().split("\n\n")
+        st.html(fold(self._key(key), self.text(f"{key}.asks", **values), *map(para, paragraphs)))
 
     def _first(self, name: str) -> tuple[int, ...]:
         look = self.view.look

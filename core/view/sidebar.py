@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.models.device import describe_device
+from core.models.device import describe_device, use_threads
 from core.models.model import Model, PromptTrace
 from core.view import (
     change_list,
@@ -33,6 +33,7 @@ def sidebar(t: Text, state: State, page: str) -> tuple[str, Reading, Look]:
     """Draw it; return the text, what the model makes of it, and what the pages look at."""
     _brand(t)
     model = model_choice.choose(t, state)
+    use_threads(sum(weight.nbytes for weight in model.weights.values()))
     sizes = st.container()
     text, was = prompt.read(state, model)
     changes.begin(state, model)

@@ -101,4 +101,5 @@ else:
     draw("E", "embed.W_E", title="W_E")
     top = trace["logits"][-1].topk(8).indices.tolist()
     draw("top", "logits", (len(trace) - 1, top), title="logits")
+st.button("Rerun")
 state.publish()

@@ -254,7 +254,26 @@ def test_a_phone_scrolls_the_matrix_and_not_the_page(new_page, visit):
     scrolled, seen = page.locator("[data-testid=stMain]").evaluate(wide)
     assert scrolled <= seen
     inner, outer = page.locator(".scroll").first.evaluate(wide)
+    faded = "e => getComputedStyle(e).maskImage !== 'none'"
+    assert page.locator(".scroll").first.evaluate(faded)
     assert inner > outer
+
+
+def test_a_run_that_changes_nothing_here_touches_nothing_here(visit, settled):
+    """Grids cost most of a redraw; those without news are left alone."""
+    page = visit("preset=part-2")
+    page.evaluate("""() => {
+        window.touched = 0;
+        const watch = new MutationObserver((list) => (window.touched += list.length));
+        const every = {subtree: true, childList: true, attributes: true, characterData: true};
+        const roots = [...document.querySelectorAll('*')].map((e) => e.shadowRoot);
+        for (const root of roots) if (root?.querySelector('.board')) watch.observe(root, every);
+    }""")
+    page.get_by_role("button", name="Rerun").click()
+    settled(page)
+    assert page.evaluate("window.touched") == 0
+    page.get_by_role("gridcell").first.press("ArrowRight")
+    page.wait_for_function("window.touched > 0")
 
 
 def test_korean_is_complete(visit, expect):

@@ -88,9 +88,8 @@ def test_cell_of_the_lens_is_chosen_in_the_link():
 
 
 def test_tied_and_untied_models_say_so():
-    expanders = lambda at: [expander.label for expander in at.expander]  # noqa: E731
-    assert "Where do the directions come from?" in expanders(open_page("logits", model="bundled"))
-    assert "Are these the same vectors as at the beginning?" in expanders(example())
+    assert "Where do the directions come from?" in said(open_page("logits", model="bundled"))
+    assert "Are these the same vectors as at the beginning?" in said(example())
     assert "617,558,016 numbers" in said(example())
 
 

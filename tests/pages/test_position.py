@@ -40,7 +40,7 @@ def test_last_token_notices_the_order_only_with_places():
 
 def test_deep_models_find_the_order_through_the_mask():
     at = open_page("position", model="bundled", prompt="The cat sat on the mat")
-    assert "Is the order then really lost without places?" in [one.label for one in at.expander]
+    assert "Is the order then really lost without places?" in said(at)
     first, deep = re.search(
         r"only by (\S+·10⁻\S+), .* the difference is (\S+)\.", said(at)
     ).groups()

@@ -37,6 +37,7 @@ class Board {
     this.back = () => this.last?.focus(...this.last.at);
     this.resized = new ResizeObserver(() => this.arrange());
     this.resized.observe(root);
+    this.fits = new ResizeObserver(() => this.panels.forEach((panel) => panel.fade()));
     window.addEventListener("ripple:opened", this.remember);
     window.addEventListener("ripple:back", this.back);
   }
@@ -44,26 +45,36 @@ class Board {
   leave() {
     journal.leave(this);
     this.resized.disconnect();
+    this.fits.disconnect();
     window.removeEventListener("ripple:opened", this.remember);
     window.removeEventListener("ripple:back", this.back);
   }
 
+  // Most reruns change nothing here, and touching the document costs a layout each time.
   draw(data, send) {
-    this.data = data;
     this.setTrigger = send;
     this.unseen = null; // what was clicked since the last redraw
-    this.keys.textContent = data.keys;
-    journal.acknowledge(data.ack);
     const ink = new Ink(getComputedStyle(this.root), data.colours);
     if (ink.name !== this.ink?.name) this.ink = ink;
+    const drawn = JSON.stringify([{ ...data, ack: null }, ink.name]);
+    const same = drawn === this.drawn;
+    Object.assign(this, { data, drawn });
+    journal.acknowledge(data.ack);
+    if (!same) this.drawAnew(data);
+    this.editor?.follow();
+    journal.join(this);
+  }
+
+  drawAnew(data) {
+    this.keys.textContent = data.keys;
     while (this.panels.length > data.panels.length) this.panels.pop().box.remove();
     while (this.panels.length < data.panels.length) this.panels.push(new Panel(this));
     data.panels.forEach((panel, i) => this.panels[i].draw(panel));
     this.legends.replaceChildren(...data.legends.map((legend) => legendOf(legend, data.colours)));
     this.say("");
-    this.arrange();
-    this.editor?.follow();
-    journal.join(this);
+    const widths = JSON.stringify(this.panels.map((panel) => [likeness(panel.panel), panel.widths()]));
+    if (widths !== this.arranged) this.arrange();
+    this.arranged = widths;
   }
 
   // Of what is sent before a run begins Streamlit keeps the last: what was typed goes along again,

@@ -7,6 +7,7 @@ class Panel {
     this.title = make("h4", "title", this.box);
     this.note = make("div", "note", this.box);
     this.scroll = make("div", "scroll", this.box);
+    board.fits.observe(this.scroll);
     this.at = [0, 0];
     listen(this);
   }
@@ -60,6 +61,7 @@ class Panel {
     });
     this.at = [Math.min(this.at[0], rows.length - 1), Math.min(this.at[1], columns.length - 1)];
     this.scroll.replaceChildren(this.table);
+    this.board.fits.observe(this.table);
     if (focused) this.focus(...this.at);
   }
 
@@ -69,11 +71,15 @@ class Panel {
     element.tabIndex = -1;
     Object.assign(element.dataset, { r, c });
     element.setAttribute("aria-colindex", c + 2);
-    return { element, text: make("span", "text", element), index: make("small", "", element) };
+    return { element, text: make("span", "text", element), index: make("small", "", element), drawn: "" };
   }
 
-  drawHead({ element, text, index }, label, side, row) {
+  drawHead(head, label, side, row) {
+    const { element, text, index } = head;
     const here = side === "row" && this.panel.follow === Number(element.dataset.r);
+    const drawn = JSON.stringify([label, here, this.panel.picks[side]]);
+    if (drawn === head.drawn) return;
+    head.drawn = drawn;
     text.textContent = label.text;
     index.textContent = label.index;
     element.style.setProperty("--token", label.colour || "transparent");
@@ -84,6 +90,17 @@ class Panel {
     element.title = label.spoken;
     row?.classList.toggle("follow", here);
     row?.style.setProperty("--token", label.colour || "var(--st-text-color)");
+  }
+
+  // There is more to the right: it fades there.
+  fade() {
+    this.scroll.classList.toggle("wide", this.scroll.scrollWidth > this.scroll.clientWidth + 1);
+  }
+
+  // What its place among the others depends on.
+  widths() {
+    const { mode, rows, columns } = this.panel;
+    return [rows.map(({ text, index }) => [text, index]), columns.length, mode === "numbers" && this.longest()];
   }
 
   // How much room the labels of the rows need.
