@@ -65,6 +65,8 @@ class GGUFFile:
         try:
             with path.open("rb") as file:
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError as error:
+            raise CheckpointError("nothing_there", path=path) from error
         except OSError as error:
             raise CheckpointError("no_access", path=path, reason=error.strerror) from error
         except ValueError as error:  # an empty file
