@@ -272,7 +272,7 @@ def test_a_run_that_changes_nothing_here_touches_nothing_here(visit, settled):
     page.get_by_role("button", name="Rerun").click()
     settled(page)
     assert page.evaluate("window.touched") == 0
-    page.get_by_role("gridcell").first.press("ArrowRight")
+    cell(page, "query 먹었다 2, key 나는 0").press("ArrowRight")
     page.wait_for_function("window.touched > 0")
 
 
