@@ -27,7 +27,7 @@ model: $(APP) ## fetch SmolLM2, a small real language model (98 MB)
 	@$(RUN) -m tools.fetch_smollm2
 
 test: $(DEV) ## run every test (browser tests skip without Chromium, unless CI=true)
-	@$(RUN) -m pytest $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: $(DEV) ## check style and formatting
 	@$(RUN) -m ruff check .
