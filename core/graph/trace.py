@@ -15,6 +15,7 @@ from core.graph.edit import EditError, Edits, check_edits, covers, put, resolved
 from core.graph.explain import Explanation, Operand
 from core.graph.graph import Graph, Plan, Step
 from core.graph.op import Cost, Input, Variable
+from core.graph.packed import pack_like
 
 MEGABYTE = 2**20
 
@@ -81,7 +82,7 @@ class Trace:
                 changed[name] = self.base.weights[name]
                 continue
             with torch.inference_mode():
-                changed[name] = put(weights[name], changes)
+                changed[name] = pack_like(put(weights[name], changes), weights[name])
         return MappingProxyType({**weights, **changed})
 
     def _editable_shape(self, name: str) -> tuple[int, ...]:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from core.graph import Graph
+from core.graph.packed import pack_like, side_by_side
+from core.models.packing import pack
 
 
 class WeightsError(ValueError):
@@ -30,9 +32,8 @@ def prepare(
     """
     check(tensors, graph, sizes)
     with torch.inference_mode():
-        return MappingProxyType(
-            {name: lay_out(_own(tensors[name], device, dtype)) for name in graph.weights}
-        )
+        own = {name: lay_out(_own(tensors[name], device, dtype)) for name in graph.weights}
+    return MappingProxyType(pack(own, graph))
 
 
 def _own(weight: Tensor, device: torch.device, dtype: torch.dtype) -> Tensor:
@@ -76,7 +77,7 @@ def _joined(weight: Tensor) -> Tensor:
     if weight.shape[0] == 1:
         return weight
     with torch.inference_mode():
-        return weight.movedim(0, -2).flatten(-2)[None]
+        return pack_like(weight.movedim(0, -2).flatten(-2)[None], weight)
 
 
 def _pooled(weight: Tensor, n: int) -> Tensor:
@@ -84,7 +85,7 @@ def _pooled(weight: Tensor, n: int) -> Tensor:
     if weight.shape[0] <= n or weight.shape[0] % n:
         return weight
     with torch.inference_mode():
-        return lay_out(weight.unflatten(0, (n, -1)).mean(1))
+        return pack_like(lay_out(weight.unflatten(0, (n, -1)).mean(1)), weight)
 
 
 def untrained(name: str) -> float | None:
@@ -118,5 +119,4 @@ def lay_out(weight: Tensor) -> Tensor:
     if weight.ndim != 3:
         return weight
     n_heads, d_in, d_out = weight.shape
-    side_by_side = weight.permute(1, 0, 2).reshape(d_in, n_heads * d_out).contiguous()
-    return side_by_side.view(d_in, n_heads, d_out).permute(1, 0, 2)
+    return side_by_side(weight).contiguous().view(d_in, n_heads, d_out).permute(1, 0, 2)

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from core.graph.explain import Factor, Operand, Term, products
 from core.graph.op import Index, Op, Shape, Variable
+from core.graph.packed import Packed, side_by_side
 
 ALL = slice(None)
 
@@ -25,18 +26,18 @@ class Affine(Op):
     transposed: bool = False
 
     def compute(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        if weight.ndim == 3:
-            return self._heads(x, weight, bias)
-        if self.transposed:
-            return F.linear(x, weight, bias)
-        return x @ weight if bias is None else torch.addmm(bias, x, weight)
+        bias = None if bias is None else bias.reshape(-1)
+        if isinstance(weight, Packed) and weight.serves(x):
+            flat = weight.product(x, bias)
+        else:
+            flat = self._product(x, side_by_side(weight), bias)
+        # All heads in one product, then cut apart by view.
+        return flat if weight.ndim == 2 else flat.unflatten(1, (len(weight), -1)).permute(1, 0, 2)
 
-    def _heads(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """All heads in one product: their matrices side by side, then cut apart by view."""
-        n_heads, d_in, d_head = weight.shape
-        side_by_side = weight.permute(1, 0, 2).reshape(d_in, n_heads * d_head)
-        flat = self.compute(x, side_by_side, None if bias is None else bias.reshape(-1))
-        return flat.view(-1, n_heads, d_head).permute(1, 0, 2)
+    def _product(self, x: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
+        if self.transposed:
+            return F.linear(x, matrix, bias)
+        return x @ matrix if bias is None else torch.addmm(bias, x, matrix)
 
     def explain(
         self, index: Index, x: Operand, weight: Operand, bias: Operand | None = None
