@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import io
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 import numpy as np
 from PIL import Image
@@ -25,6 +26,7 @@ HATCH = 8  # pixels per cell where a masked cell is hatched, and from stripe to 
 HATCHED = 384  # pixels of a picture with masked cells; those of many cells have fewer for each
 STRIPES = 16  # along the side of a picture, at most: they can be told apart in a small one too
 STRIPE, TINT = 150, 50  # how strong the grey of masked cells is in stripes, and between wide ones
+SMALL_PICTURE = 4096  # cells of a picture worth remembering
 WIDEST = 2048  # pixels of a picture; beyond, each stands for several cells
 
 
@@ -68,14 +70,14 @@ def nice_limit(top: float) -> float:
 def signed_picture(values: np.ndarray, limit: float) -> str:
     """Rows of signed values as a PNG data URI, one pixel each; masked (−∞) cells are hatched."""
     levels = (STEPS + np.rint(_scaled(values, limit) * STEPS)).astype(np.uint8)
-    return _png(levels, np.isneginf(values), _signed_palette())
+    return _png(levels, np.isneginf(values), _signed_palette)
 
 
 def share_picture(values: np.ndarray, masked: np.ndarray | None = None) -> str:
     """Rows of shares as a PNG data URI."""
     levels = np.rint(np.maximum(_scaled(values, SHARES), 0.0) * 2 * STEPS).astype(np.uint8)
     hidden = np.zeros(values.shape, bool) if masked is None else masked
-    return _png(levels, hidden, _share_palette())
+    return _png(levels, hidden, _share_palette)
 
 
 def _scaled(values: np.ndarray, limit: float) -> np.ndarray:
@@ -127,12 +129,27 @@ def share_colour(value: float) -> str:
     return f"color-mix(in srgb, {SHARE} {strength(max(value, 0.0), SHARES):.0%}, transparent)"
 
 
-def _png(levels: np.ndarray, masked: np.ndarray, palette: np.ndarray) -> str:
+def _png(levels: np.ndarray, masked: np.ndarray, palette: Callable[[], np.ndarray]) -> str:
+    """A page has hundreds of small pictures, most of them as they were in the run before."""
+    if levels.size > SMALL_PICTURE:
+        return _encoded.__wrapped__(levels.tobytes(), masked.tobytes(), levels.shape, palette)
+    return _encoded(levels.tobytes(), masked.tobytes(), levels.shape, palette)
+
+
+@lru_cache(maxsize=4096)
+def _encoded(
+    levels_bytes: bytes,
+    masked_bytes: bytes,
+    shape: tuple[int, int],
+    palette: Callable[[], np.ndarray],
+) -> str:
+    levels = np.frombuffer(levels_bytes, np.uint8).reshape(shape)
+    masked = np.frombuffer(masked_bytes, bool).reshape(shape)
     if masked.any():
-        return _data_uri(Image.fromarray(_hatched(palette[levels], masked), "RGBA"))
-    image = Image.fromarray(np.ascontiguousarray(levels), "P")
-    image.putpalette(palette[:, :3].tobytes())
-    return _data_uri(image, transparency=palette[:, 3].tobytes())
+        return _data_uri(Image.fromarray(_hatched(palette()[levels], masked), "RGBA"))
+    image = Image.fromarray(levels, "P")
+    image.putpalette(palette()[:, :3].tobytes())
+    return _data_uri(image, transparency=palette()[:, 3].tobytes())
 
 
 def _hatched(rgba: np.ndarray, masked: np.ndarray) -> np.ndarray:
