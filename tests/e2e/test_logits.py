@@ -28,3 +28,19 @@ def test_cell_of_the_lens_says_more(page, settled, expect):
     settled(page)
     expect(page.get_by_text("has rank")).to_be_visible()
     expect(page).to_have_url(re.compile("word=.*lens=1|lens=1.*word="))
+
+
+def test_what_a_long_list_leaves_out_opens_in_place(page, settled, expect):
+    page.goto("/logits?model=bundled&lang=en&prompt=" + ("the+king+said+" * 6)[:-1])
+    settled(page)
+    link = page.locator(".every").get_by_role("link", name=re.compile("^Show .* more"))
+    link.scroll_into_view_if_needed()
+    top = link.bounding_box()["y"]
+    link.click()
+    settled(page)
+    fewer = page.locator(".every").get_by_role("link", name="Show fewer")
+    assert abs(fewer.bounding_box()["y"] - top) < 2
+    expect(page.locator(".every tr")).to_have_count(1 + 18 + 1)
+    fewer.click()
+    settled(page)
+    expect(link).to_be_visible()

@@ -37,3 +37,16 @@ def test_the_colours_beside_a_long_matrix_are_as_high_as_it_is(page, settled):
         "['.side', '.pixels'].map(s => document.querySelector('.framed.square ' + s).clientHeight)"
     )
     assert abs(side - matrix) <= 4
+
+
+def test_a_mask_is_chosen_by_its_picture_and_a_share_worked_out(page, settled, expect):
+    page.goto("/scores?model=bundled&lang=en&prompt=the+cat+sat+on+the+mat")
+    settled(page)
+    page.get_by_role("link", name="No mask at all").click()
+    settled(page)
+    expect(page).to_have_url(re.compile("masked_by=open"))
+    shares = page.get_by_role("grid", name="No mask at all")
+    shares.get_by_role("gridcell", name="query ·cat 1, key ·mat 5").click()
+    settled(page)
+    expect(page.get_by_text(re.compile("“·cat” on “·mat”: .* = 0"))).to_be_visible()
+    expect(page.locator(".opened-box")).to_be_hidden()
