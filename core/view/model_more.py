@@ -22,6 +22,7 @@ from core.view.texts import Text
 PATHS = "_model_paths"  # session: the files of their own that this visitor opened
 TYPED, WANTED = "_model_path", "_model_wanted"  # session: the widgets'
 AWAITED = "_model_awaited"  # session: what this visitor asked to be fetched
+UNFOLDED = "_model_more"  # session: stays so once it was used
 MOST_PATHS, PATH_LIKE = 8, "/home/me/my-gpt"
 
 
@@ -30,8 +31,7 @@ def draw(t: Text) -> None:
     if not host.may_add_models():
         return
     missing = [entry for entry in catalogue.models() if entry.download and not entry.available]
-    under_way = [entry.key for entry in missing if _runs(entry.key)]
-    with st.expander(t("more.title"), expanded=bool(under_way)):
+    with st.expander(t("more.title"), expanded=st.session_state.get(UNFOLDED, False)):
         if missing:
             _fetch(t, missing)
         st.text_input(
@@ -61,6 +61,7 @@ def forget(path: str) -> None:
 
 def _open() -> None:
     """Show the model at the path that was typed, read anew even if it is loaded."""
+    st.session_state[UNFOLDED] = True
     typed = st.session_state[TYPED].strip().strip("\"'")
     if typed:
         path = str(Path(typed).expanduser().absolute())
@@ -71,6 +72,7 @@ def _open() -> None:
 def _start(repo: str) -> None:
     downloads().start(repo)
     st.session_state[AWAITED] = repo
+    st.session_state[UNFOLDED] = True
 
 
 def greet(t: Text, state: State, here: Container[str]) -> None:
