@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.view import frame
 from core.view.html import esc, para, tag
-from core.view.tokens_page import byte_pair, words
+from core.view.tokens_page import byte_pair, why, words
 from core.view.tokens_pictures import is_byte_pair
 
 with frame.page("tokens") as view:
@@ -14,4 +14,4 @@ with frame.page("tokens") as view:
         byte_pair(view)
     else:
         words(view)
-    st.html(tag("h2", esc(t("tokens.why.title")), cls="ruled") + para(t("tokens.why.says")))
+    st.html(tag("h2", esc(t("tokens.why.title")), cls="ruled") + para(why(view)))

@@ -102,6 +102,7 @@ class BytePairTokenizer(Tokenizer):
         self._ids, self.special_tokens = ids, dict(special_tokens)
         self._bytes = {token_id: data for data, token_id in ids.items()}
         self._bytes |= {token_id: text.encode() for text, token_id in special_tokens.items()}
+        self.unknown = bytes(byte for byte in range(256) if bytes([byte]) not in ids)
         self.end_of_text_id = special_tokens.get(END_OF_TEXT)
         self.stop_ids = frozenset({self.end_of_text_id} - {None})
 

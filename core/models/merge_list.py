@@ -49,7 +49,7 @@ class MergeListTokenizer(BytePairTokenizer):
     """BPE with a rank for each pair of parts.
 
     ids: token bytes -> ID. ranks: pair -> its place in the list; what it merges into is in `ids`.
-    A byte that `ids` lacks leaves no trace in the IDs, as in Hugging Face's `tokenizers`.
+    The bytes that `ids` lacks are left out before anything merges, as `tokenizers` does it.
     stop_ids: the tokens with which a text ends. begin_id: the token that the model expects before
     every text.
     """
@@ -65,14 +65,13 @@ class MergeListTokenizer(BytePairTokenizer):
     ) -> None:
         super().__init__(ids, special_tokens)
         self._ranks, self._rules = ranks, rules
-        self._unknown = bytes(byte for byte in range(256) if bytes([byte]) not in ids)
         self.stop_ids |= stop_ids
         if self.end_of_text_id is None:
             self.end_of_text_id = min(stop_ids, default=None)
         self.begin_id = begin_id
 
     def explain_piece(self, data: bytes) -> PieceMerges:
-        known = data.translate(None, self._unknown)
+        known = data.translate(None, self.unknown)
         merged = merge_piece(known, lambda left, right: self._ranks.get((left, right)), self._ids)
         if self._rules.whole_first and len(merged.parts) > 1 and known in self._ids:
             return PieceMerges(known, (), (known,), (self._ids[known],))

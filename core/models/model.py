@@ -234,7 +234,7 @@ class Model:
 
     def _ids(self, prompt: str | Sequence[int], n_past: int = 0) -> list[int]:
         if isinstance(prompt, str):
-            ids = self.tokenizer.encode(prompt)
+            ids = self.tokenizer.prompt_ids(prompt)
         else:
             ids = [operator.index(token_id) for token_id in prompt]  # of numpy or torch, too
         if not ids:

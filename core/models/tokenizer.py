@@ -92,7 +92,8 @@ class Tokenizer(ABC):
 
     end_of_text_id: the token between texts. stop_ids: the tokens with which a text ends.
     begin_id: the token that the model expects before every text. special_tokens: text -> ID of
-    the tokens that `encode` never gives. Not every vocabulary has them.
+    the tokens that `encode` never gives. Not every vocabulary has them. unknown: the bytes that no
+    token stands for, and that therefore leave no trace in the IDs.
     Every method that takes IDs raises UnknownId for one outside 0 … n_vocab - 1.
     """
 
@@ -100,6 +101,7 @@ class Tokenizer(ABC):
     stop_ids: frozenset[int] = frozenset()
     begin_id: int | None = None
     special_tokens: Mapping[str, int] = MappingProxyType({})
+    unknown: bytes = b""
 
     @property
     @abstractmethod
@@ -109,6 +111,11 @@ class Tokenizer(ABC):
     @abstractmethod
     def encode(self, text: str) -> list[int]:
         """Token IDs of `text`; [] for the empty text."""
+
+    def prompt_ids(self, text: str) -> list[int]:
+        """Token IDs of a whole text, as the model expects it: `begin_id` first, if there is one."""
+        ids = self.encode(text)
+        return ids if self.begin_id is None or not ids else [self.begin_id, *ids]
 
     @abstractmethod
     def token_bytes(self, token_id: int) -> bytes:

@@ -120,7 +120,7 @@ def read(model: Model, prompt: str) -> Reading:
     """Tokens for any text at all."""
     unknown: tuple[str, ...] = ()
     try:
-        ids = model.tokenizer.encode(prompt)
+        ids = model.tokenizer.prompt_ids(prompt)
     except core.UnknownWord:
         ids, unknown = _known_words(model, prompt)
     if not ids:

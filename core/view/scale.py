@@ -140,7 +140,7 @@ def _measured(model: Model) -> dict[str, float]:
 
 def _reference(model: Model) -> list[int]:
     """The tokens on which a model is measured."""
-    ids = model.tokenizer.encode(model.default_prompt) if model.default_prompt else []
+    ids = model.tokenizer.prompt_ids(model.default_prompt) if model.default_prompt else []
     return model.fit(ids or range(min(UNTRAINED, model.config.n_vocab)))[0]
 
 

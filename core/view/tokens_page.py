@@ -11,13 +11,12 @@ from core.view.frame import View
 from core.view.html import div, esc, numbered, para, shown, tag
 
 PIECE_BEFORE = "_piece_before"
-END_OF_TEXT = "<|endoftext|>"
 
 
 def byte_pair(view: View) -> None:
     """Text, pieces, bytes, merges, IDs."""
     t, tokenizer = view.t, view.model.tokenizer
-    ids = list(view.reading.ids) if view.reading.instead else tokenizer.encode(view.prompt)
+    ids = list(view.reading.ids) if view.reading.instead else tokenizer.prompt_ids(view.prompt)
     text = "" if view.reading.instead else view.prompt
     seen = para(t("tokens.text.says"), "says") + pictures.seen_text(t, text, len(ids))
     _step(1, t("tokens.text.title"), seen + _about_mark(view, text))
@@ -53,16 +52,25 @@ def words(view: View) -> None:
         st.html(div("try", link))
 
 
+def why(view: View) -> str:
+    """What is gained by pieces of words, and what some vocabularies lose all the same."""
+    unknown = view.model.tokenizer.unknown
+    lost = view.t("tokens.why.lost", n=len(unknown)) if unknown else ""
+    return f"{view.t('tokens.why.says')} {lost}".strip()
+
+
 def _step(number: int, title: str, body: str) -> None:
     st.html(tag("section", numbered(number, title), body, cls="step"))
 
 
 def _about_mark(view: View, text: str) -> str:
-    """Typed literally, the mark between texts is text like any other."""
-    if END_OF_TEXT not in text:
+    """Typed literally, the name of a special token is text like any other."""
+    tokenizer = view.model.tokenizer
+    mark = next((mark for mark in tokenizer.special_tokens if mark in text), None)
+    if mark is None:
         return ""
-    n = len(view.model.tokenizer.encode(END_OF_TEXT))
-    says = view.t("tokens.mark", mark=END_OF_TEXT, n=n, id=str(view.model.tokenizer.end_of_text_id))
+    n, token_id = len(tokenizer.encode(mark)), tokenizer.special_tokens[mark]
+    says = view.t("tokens.mark", mark=mark, n=n, id=str(token_id))
     return div("notice", para(says), role="note")
 
 

@@ -80,14 +80,16 @@ def write(
     tokenizer: str = "smollm2",
     settings: dict | None = None,
     replaced: dict | None = None,
+    without: bytes = b"",
 ) -> Path:
     """A file of the network: matrices quantized, with a trained tokenizer.
 
-    settings, replaced: settings and tensors to put instead; None leaves one out.
+    settings, replaced: settings and tensors to put instead; None leaves one out. without: bytes
+    that are no token.
     """
     kind = net.config.model_type
     writer = gguf.GGUFWriter(path, kind)
-    described = _settings(net.config, kind) | _vocabulary(tokenizer) | (settings or {})
+    described = _settings(net.config, kind) | _vocabulary(tokenizer, without) | (settings or {})
     for key, value in described.items():
         _add(writer, key, value)
     for name, array in (tensors(net) | (replaced or {})).items():
@@ -142,8 +144,8 @@ def _settings(c, kind: str) -> dict:
     }
 
 
-def _vocabulary(kind: str) -> dict:
-    tokenizer = trained.train(kind)
+def _vocabulary(kind: str, without: bytes) -> dict:
+    tokenizer = trained.train(kind, without)
     ids = tokenizer.get_vocab()
     tokens = sorted(ids, key=ids.get)
     return {

@@ -69,7 +69,10 @@ def test_whether_a_token_stands_before_every_text(tmp_path, kind, said, begin_id
     network = files.network("qwen2")
     settings = {"tokenizer.ggml.add_bos_token": said}
     path = files.write(tmp_path / "model.gguf", network, tokenizer=kind, settings=settings)
-    assert core.load(str(path), device="cpu").tokenizer.begin_id == begin_id
+    model = core.load(str(path), device="cpu")
+    expected = trained.plain(trained.train(kind)).encode("The father").ids
+    assert model.tokenizer.begin_id == begin_id
+    assert model.trace("The father").ids == ([begin_id] if begin_id else []) + expected
 
 
 @pytest.mark.parametrize("name", ["eos", "eot", "eom"])
