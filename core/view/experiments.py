@@ -69,7 +69,8 @@ def _subject(look: Look) -> tuple[dict[str, str], tuple]:
 
 def available() -> list[Experiment]:
     """Those whose model is here."""
-    return [experiment for experiment in EXPERIMENTS if experiment.model in engine.entries()]
+    here = engine.entries()
+    return [experiment for experiment in EXPERIMENTS if experiment.model in here]
 
 
 def banner(look: Look, experiment: Experiment | None) -> str:
