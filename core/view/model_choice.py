@@ -47,8 +47,9 @@ def _offered(t: Text, state: State, here: dict[str, ModelEntry]) -> list[str]:
     asked = state.asked.get(MODEL)
     if asked and asked not in here:
         may_add = host.may_add_models()
-        if catalogue.entry(asked) is not None:
-            state.say("link.not_here" if may_add else "link.not_here_yet", model=title(t, asked))
+        if (entry := catalogue.entry(asked)) is not None:
+            fetchable = may_add and entry.download
+            state.say("link.not_here" if fetchable else "link.not_here_yet", model=title(t, asked))
             state.asked = {key: value for key, value in state.asked.items() if key != MODEL}
         elif may_add and catalogue.is_path(asked):
             model_more.remember(asked)
@@ -80,5 +81,5 @@ def _draw(t: Text, model: Model, offered: list[str], here: dict[str, ModelEntry]
             persist_state="session",
             format_func=lambda name: t(f"presets.{name}"),
         )
-    st.html(para(says(t, model), "aside"))
+    st.html("".join(para(line, "aside") for line in says(t, model)))
     model_more.draw(t)

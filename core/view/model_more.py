@@ -13,6 +13,8 @@ import streamlit as st
 
 from core.models import catalogue
 from core.models.checkpoint.download import Download, Downloads
+from core.models.device import pick_device
+from core.models.memory import free_memory
 from core.view import engine, host
 from core.view.html import para
 from core.view.model_names import bytes_in_words, offer, title, why_not
@@ -106,7 +108,9 @@ def _fetch(t: Text, missing: list[catalogue.ModelEntry]) -> None:
     key = st.selectbox(
         t("more.which"), list(entries), key=WANTED, format_func=lambda key: title(t, key)
     )
-    st.html(para(offer(t, entries[key]), "aside"))
+    free = free_memory(pick_device())
+    warning = t("more.too_large", free=bytes_in_words(free)) if entries[key].memory > free else ""
+    st.html(para(offer(t, entries[key]), "aside") + (para(warning, "aside") if warning else ""))
     download = downloads().of(key)
     if download and download.running:
         _progress(t, download)

@@ -20,17 +20,19 @@ def title(t: Text, key: str) -> str:
     return entry.title if entry.source else t(f"models.{key}.title")
 
 
-def says(t: Text, model: Model) -> str:
-    """A sentence or two about the model that is shown."""
+def says(t: Text, model: Model) -> list[str]:
+    """A sentence or a few about the model that is shown."""
     entry = catalogue.entry(model.key)
     if entry is None:
-        said = t("models.file", path=model.key)
+        said = [t("models.file", path=model.key)]
     elif entry.source:
-        said = t("models.hub", licence=entry.licence, **_size(entry))
+        said = [t("models.hub", parameters=entry.parameters, licence=entry.licence)]
     else:
-        said = t(f"models.{model.key}.says")
+        said = [t(f"models.{model.key}.says")]
     if isinstance(model.tokenizer, IdTokenizer):
-        said += " " + t("models.ids", last=model.config.n_vocab - 1)
+        said.append(t("models.ids", last=model.config.n_vocab - 1))
+        if isinstance(model.tokenizer.why, CheckpointError):
+            said.append(why_not(t, model.tokenizer.why))
     return said
 
 
@@ -42,7 +44,7 @@ def offer(t: Text, entry: ModelEntry) -> str:
         memory=bytes_in_words(entry.memory),
         licence=entry.licence,
         source=entry.source,
-        **_size(entry),
+        parameters=entry.parameters,
     )
 
 
@@ -54,7 +56,3 @@ def why_not(t: Text, error: CheckpointError) -> str:
 def bytes_in_words(n: float) -> str:
     """Bytes as 353 MB or 6.4 GB."""
     return f"{n / 1e9:.1f} GB" if n >= 999_500_000 else f"{n / 1e6:.0f} MB"
-
-
-def _size(entry: ModelEntry) -> dict[str, int]:
-    return {"millions": round(entry.parameters / 1e6)}

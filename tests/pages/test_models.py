@@ -99,8 +99,15 @@ def test_a_link_to_a_model_that_is_not_here(monkeypatch, at_home_too, words):
 
 def test_what_there_is_to_know_before_fetching(at_home):
     at = open_page("overview")
-    for words in ("548 MB", "498 MB", "MIT", "huggingface.co/openai-community/gpt2"):
-        assert words in said(at)
+    text = said(at)
+    known = "124,439,808", "548 MB", "498 MB", "MIT", "huggingface.co/openai-community/gpt2"
+    assert all(words in text for words in known)
+    assert "not enough for it" not in text
+
+
+def test_a_model_too_large_for_the_memory_is_said_before_fetching(at_home, monkeypatch):
+    monkeypatch.setattr(model_more, "free_memory", lambda device: 497_000_000)
+    assert "has 497 MB of memory free, which is not enough for it" in said(open_page("overview"))
 
 
 def test_a_model_of_the_hub_that_is_here_can_be_chosen(folder, monkeypatch):

@@ -86,13 +86,16 @@ def check_blocks(tensors: Iterable[str], stem: str, n_layers: int) -> None:
 def without_copy(tensors: Mapping[str, Tensor], head: str, embedding: str) -> dict[str, Tensor]:
     """The tensors without a head that only repeats the embedding.
 
-    Raises CheckpointError for one that does not.
+    A file may also have the one table under the head's name alone, as safetensors' `save_model`
+    leaves it. Raises CheckpointError for a head that is another one.
     """
-    if head in tensors and embedding in tensors:
-        if not same_bits(tensors[head], tensors[embedding]):
-            raise CheckpointError("head_differs", head=head, embedding=embedding)
-        return {name: tensor for name, tensor in tensors.items() if name != head}
-    return dict(tensors)
+    if head not in tensors:
+        return dict(tensors)
+    table = tensors.get(embedding, tensors[head])
+    if not same_bits(tensors[head], table):
+        raise CheckpointError("head_differs", head=head, embedding=embedding)
+    others = {name: tensor for name, tensor in tensors.items() if name != head}
+    return others | {embedding: table}
 
 
 def same_bits(a: Tensor, b: Tensor) -> bool:

@@ -41,6 +41,14 @@ def test_mask_tables_and_a_repeated_head_are_left_out(network, tmp_path):
     check(save(tmp_path, tensors, GPT2), network)
 
 
+def test_the_shared_table_under_the_heads_name_alone(tmp_path):
+    """As `safetensors.torch.save_model` leaves it, where nanoGPT's two names are one tensor."""
+    network = gpt2(activation_function="gelu")
+    tensors = as_linear(state(network))
+    tensors["lm_head.weight"] = tensors.pop("transformer.wte.weight")
+    check(save(tmp_path, tensors, NANO | {"bias": True}), network)
+
+
 def test_nano_gpt(tmp_path):
     """Linear layout, exact GELU, and a head that repeats the embedding in the file."""
     network = gpt2(activation_function="gelu")
