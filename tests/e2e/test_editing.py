@@ -133,7 +133,7 @@ def test_editing_begins_by_double_click_key_or_typing_and_escape_leaves(visit, e
     page = visit()
     cell(page, 0, 1).dblclick()
     expect(field(page)).to_have_value("0")
-    expect(field(page)).to_have_attribute("inputmode", "decimal")
+    expect(field(page)).not_to_have_attribute("inputmode", re.compile("."))  # keypads lack −
     expect(field(page)).to_have_attribute("aria-label", "number 0, head’s number 1: 0")
     page.keyboard.type("7")  # the old number was selected
     expect(field(page)).to_have_value("7")

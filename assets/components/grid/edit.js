@@ -20,8 +20,9 @@ class Editor {
     this.initial = this.walks ? null : allDigits(this.old);
     this.input = make("input", "editor");
     const { label } = view.cell(r, c);
+    // No `inputmode`: keypads of digits lack the minus, the slash or the e of some numbers.
     const attributes = {
-      type: "text", size: 9, inputmode: "decimal", enterkeyhint: "done", autocomplete: "off", spellcheck: "false",
+      type: "text", size: 9, enterkeyhint: "done", autocomplete: "off", spellcheck: "false",
       "aria-label": label, "aria-describedby": "complaint",
     };
     for (const [name, value] of Object.entries(attributes)) this.input.setAttribute(name, value);
