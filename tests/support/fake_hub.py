@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from urllib.parse import urlsplit
 
+PATIENCE = 30  # seconds
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -17,7 +18,8 @@ class FakeHub(ThreadingHTTPServer):
 
     cut_after: after how many bytes of a .safetensors file the connection breaks, once for each
     entry. ranges: whether parts of a file can be asked for. status: what everything is answered
-    with instead, if not 200. error: the hub's word for why. sent: the bytes sent of each file, and
+    with instead, if not 200. error: the hub's word for why. swapped: what is sent as weights
+    instead. go_on: is waited for half-way through a file. sent: the bytes sent of each file, and
     from where. asked: the requests.
     """
 
@@ -27,6 +29,8 @@ class FakeHub(ThreadingHTTPServer):
         self.cut_after: list[int] = []
         self.ranges, self.status, self.error = True, 200, ""
         self.swapped: bytes | None = None
+        self.go_on = Event()
+        self.go_on.set()
         self.sent: list[tuple[str, int, int]] = []
         self.asked: list[str] = []
 
@@ -86,7 +90,10 @@ class Handler(BaseHTTPRequestHandler):
             if hub.cut_after:
                 stop = min(stop, hub.cut_after.pop(0))
                 self.close_connection = True
-        self.wfile.write(content[start:stop])
+        middle = (start + stop) // 2
+        self.wfile.write(content[start:middle])
+        hub.go_on.wait(PATIENCE)
+        self.wfile.write(content[middle:stop])
         hub.sent.append((name, start, stop))
 
     def begin(self, status: int, length: int, headers: dict[str, str]) -> None:
