@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 import torch
 
 from core.models import bundled, smollm2, worked_example
-from core.models.checkpoint import folder
+from core.models.checkpoint import CheckpointError, folder
 from core.models.model import Model
 from core.models.published import HUB_MODELS, HubModel
 
@@ -139,7 +140,7 @@ def _opener(key: str) -> Callable[..., Model]:
     if (entry := entries.get(names.get(key, key))) is not None:
         return entry.open
     if is_path(key):
-        return partial(_load_from_gguf if key.endswith(GGUF) else folder.load, key)
+        return partial(_load_from_path, key)
     if re.fullmatch(REPO, key):
         return partial(_load_from_hub, key, "")
     raise UnknownModel(f"There is no model {key!r}; there are: {', '.join(entries)}.")
@@ -147,15 +148,21 @@ def _opener(key: str) -> Callable[..., Model]:
 
 def is_path(key: str) -> bool:
     """Whether a name means a place on this computer: it is there, or is written like one."""
-    path = Path(key).expanduser()
-    written_so = path.is_absolute() or key.startswith(".") or path.suffix in FILES
-    return bool(key) and (written_so or path.exists())
+    path = Path(os.path.expanduser(key))
+    written_so = path.is_absolute() or key.startswith((".", "~")) or path.suffix in FILES
+    return bool(key) and (written_so or os.path.exists(path))
 
 
-def _load_from_gguf(path: str | Path, **settings: object) -> Model:
-    from core.models.checkpoint import gguf_model  # takes a quarter of a second to import
+def _load_from_path(key: str, **settings: object) -> Model:
+    path = Path(os.path.expanduser(key))
+    try:
+        if path.suffix != GGUF:
+            return folder.load(path, key, **settings)
+        from core.models.checkpoint import gguf_model  # takes a quarter of a second to import
 
-    return gguf_model.load(path, **settings)
+        return gguf_model.load(path, key=key, **settings)
+    except OSError as error:
+        raise CheckpointError("no_access", path=key, reason=error.strerror or error) from error
 
 
 def _load_from_hub(repo: str, older: str, **settings: object) -> Model:

@@ -5,6 +5,7 @@ Only for whoever may add models, see `host`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container
 from pathlib import Path
 from urllib.parse import urlencode
@@ -66,7 +67,7 @@ def _open() -> None:
     st.session_state[UNFOLDED] = True
     typed = st.session_state[TYPED].strip().strip("\"'")
     if typed:
-        path = str(Path(typed).expanduser().absolute())
+        path = os.path.abspath(os.path.expanduser(typed))
         engine.shelf().drop(path)
         st.session_state[CLICK] = urlencode({"model": path})
 

@@ -92,11 +92,21 @@ def test_a_name_that_means_nothing(name):
         core.load(name)
 
 
-@pytest.mark.parametrize("name", ["/nowhere/model", "./model", "../x", "model.safetensors"])
+@pytest.mark.parametrize(
+    "name",
+    ["/nowhere/model", "./model", "../x", "model.safetensors", "x.gguf", "~nobody-here/x", "/\0"],
+)
 def test_a_path_that_leads_nowhere(name):
     with pytest.raises(core.CheckpointError) as caught:
         core.load(name)
     assert caught.value.kind == "nothing_there"
+
+
+@pytest.mark.parametrize("suffix", ["", ".safetensors", ".gguf"])
+def test_a_path_that_the_system_refuses(suffix):
+    with pytest.raises(core.CheckpointError) as caught:
+        core.load("/" + 5000 * "a" + suffix)
+    assert caught.value.kind == "no_access"
 
 
 def test_models_from_files_have_no_settings(saved):

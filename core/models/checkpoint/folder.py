@@ -51,7 +51,7 @@ def load(
     rewritten; then weights that are stored as they are used stay there, mapped into memory.
     Raises CheckpointError.
     """
-    files = locate(Path(path).expanduser())
+    files = locate(Path(path))
     settings = _settings(files.folder)
     try:
         config, weights = _architecture(settings).read(settings, read(files.weights, lasting))
