@@ -44,7 +44,7 @@ TOKENIZER = "tokenizer.ggml."
 NORMAL = int(gguf.TokenType.NORMAL)
 STOPS = ("eos", "eot", "eom")
 RULES = MappingProxyType(
-    {"gpt-2": GPT2, "smollm": SMOLLM, "llama-bpe": LLAMA3, "qwen2": QWEN2},
+    {"gpt-2": GPT2, "smollm": SMOLLM, "llama-bpe": LLAMA3, "llama3": LLAMA3, "qwen2": QWEN2}
 )
 
 
@@ -172,7 +172,7 @@ def _tokenizer(settings: Settings) -> MergeListTokenizer:
     def named_id(name: str) -> int | None:
         return settings.whole(f"{TOKENIZER}{name}_token_id", default=None)
 
-    begins = settings.flag(TOKENIZER + "add_bos_token", default=rules == "llama-bpe")
+    begins = settings.flag(TOKENIZER + "add_bos_token", default=RULES[rules] is LLAMA3)
     return merges.tokenizer(
         {token: token_id for token_id, token in enumerate(tokens)},
         pairs,
