@@ -25,6 +25,10 @@ from core.changes.link import BadLink, decode, encode
 VERSION = 1
 LARGEST = 1_000_000  # bytes
 NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+# One of ours, one of the hub as "openai-community/gpt2", or a whole path.
+MODEL = re.compile(
+    r"[A-Za-z0-9_.-]{1,96}(/[A-Za-z0-9_.-]{1,96})?|(/|[A-Za-z]:[/\\])[^\x00-\x1f]{1,1000}"
+)
 SIZE = re.compile(r"[a-z0-9_.-]{0,200}")
 TRAIL = re.compile(r"[A-Za-z0-9_.~-]{0,4000}")
 FIELDS = ("ripple", "model", "preset", "prompt", "was", "changes", "look")
@@ -85,7 +89,7 @@ def read(data: str | bytes) -> Saved:
     _only(values, (*FIELDS, "size") if "size" in values else FIELDS)
     size = values.get("size", "")
     _need(isinstance(size, str) and SIZE.fullmatch(size), "size")
-    for key, pattern in (("model", NAME), ("preset", re.compile(f"(?:{NAME.pattern})?"))):
+    for key, pattern in (("model", MODEL), ("preset", re.compile(f"(?:{NAME.pattern})?"))):
         _need(isinstance(values[key], str) and pattern.fullmatch(values[key]), key)
     _need(all(isinstance(values[key], str) for key in ("prompt", "was")), "a text")
     words = {key: values[key] for key in ("model", "preset", "prompt", "was")}

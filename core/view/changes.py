@@ -66,7 +66,7 @@ def waiting(model: Model) -> list[tuple[str, str, int]]:
     """Where the model has more changes, in other variants or sizes: preset, size and how many."""
     found = []
     for owner in _kept():
-        key, _, variant = owner.partition("/")
+        key, _, variant = owner.rpartition("/")  # a key may be a path
         if key != model.key or not variant or owner == st.session_state.get(OWNER):
             continue
         if n := len(decode(_text(owner))):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from core.changes import decode, encode
 from core.changes.file import LARGEST, TRAIL, BadFile, Saved, read, write
+from core.models import catalogue
 from core.models.config import ConfigError
 from core.models.worked_example import other_sizes
-from core.view import changes, engine
+from core.view import changes, engine, host
 from core.view.component import component
 from core.view.look import Look
 from core.view.packed import pack
@@ -27,7 +29,7 @@ def controls(look: Look, page: str, text: str, was: str) -> None:
     """Copy the link, save the view as a file, open one."""
     data = {
         "words": {word: look.t(f"file.{word}") for word in WORDS},
-        "name": f"ripple-{look.trace.model.key}.json",
+        "name": f"ripple-{Path(look.trace.model.key).name}.json",
         "text": write(current(look, page, text, was)),
         "largest": LARGEST,
     }
@@ -64,9 +66,9 @@ def open_file(text: str, page: str) -> None:
         tell(f"file.bad.{error.kind}")
         return
     entry = engine.entries().get(found.model)
-    if entry is None:
+    if entry is None and not (host.may_add_models() and catalogue.is_path(found.model)):
         tell("file.bad.model", model=found.model)
-    elif found.preset not in (entry.presets or ("",)):
+    elif found.preset not in ((entry and entry.presets) or ("",)):
         tell("file.bad.preset", preset=found.preset)
     elif not _can_be(found):
         tell("file.bad.size")

@@ -124,6 +124,7 @@ def test_what_is_no_file_of_ours_is_said(data):
         {"ripple": None},
         {"extra": 1},
         {"model": "../../etc/passwd"},
+        {"model": "a/b/c"},
         {"model": ""},
         {"model": ["bundled"]},
         {"preset": "a/b"},

@@ -7,8 +7,8 @@ import pytest
 from core.models import catalogue
 from core.models.checkpoint import CheckpointError
 from core.models.checkpoint.download import Downloads
-from core.view import engine, host, model_more
-from tests.support.app import open_page, rerun, said
+from core.view import engine, host, model_more, saved
+from tests.support.app import call, click, components, open_page, rerun, said
 from tests.support.saved_models import gpt2
 
 REPO = "openai-community/gpt2"
@@ -117,6 +117,35 @@ def test_a_model_of_the_hub_that_is_here_can_be_chosen(folder, monkeypatch):
     assert chosen(at) == REPO
     assert "GPT-2 small" in at.selectbox(key="model").options
     assert "Licence: MIT" in said(at)
+
+
+def test_a_view_of_ones_own_model_is_saved_and_opened_again(folder, at_home):
+    made = open_page("overview", model=folder, prompt="7 1 49", edits="v1~~embed.W_E~7-0~0.5")
+    file = components(made, "file")[0]
+    assert file["name"] == f"ripple-{folder.name}.json"
+    at = open_page("overview", model="worked-example")
+    call(at, saved.open_file, file["text"], "overview")
+    kept = [at.session_state[key] for key in ("model", "prompt", "edits")]
+    assert kept == [str(folder), "7 1 49", "v1~~embed.W_E~7-0~0.5"]
+
+
+def test_going_back_to_ones_own_model(folder, at_home):
+    """Opening a file is one step, from a model whose name has slashes too."""
+    other = components(open_page("overview", model="worked-example"), "file")[0]["text"]
+    at = open_page("overview", model=folder, prompt="7 1 49")
+    call(at, saved.open_file, other, "overview")
+    assert chosen(at) == "worked-example"
+    click(at, do="undo")
+    assert (chosen(at), at.session_state["prompt"]) == (str(folder), "7 1 49")
+
+
+def test_from_elsewhere_a_file_opens_no_path(folder, monkeypatch):
+    monkeypatch.setattr(host, "may_add_models", lambda: True)
+    file = components(open_page("overview", model=folder), "file")[0]["text"]
+    monkeypatch.setattr(host, "may_add_models", lambda: False)
+    at = open_page("overview", model="worked-example")
+    call(at, saved.open_file, file, "overview")
+    assert chosen(at) == "worked-example"
 
 
 def test_words_where_ids_are_wanted(folder, at_home):
