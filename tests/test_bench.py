@@ -83,3 +83,27 @@ def test_decoding_gives_the_same_tokens_in_every_way():
     cache.append(model.trace(prompt))
     unrecorded = decoding.unrecorded(cache)([7], cache)
     assert torch.equal(unrecorded, decoding.traced([7], cache))
+
+
+def test_other_runtimes_run_the_same_model():
+    """Each with what it is asked for; they are installed for `make bench` only."""
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("ctranslate2")
+    from tools.bench import ctranslate2_peer, decoding, onnx_peer
+    from tools.bench.peers import from_transformers
+
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(n_layer=2, n_head=4, n_embd=24, vocab_size=97, n_positions=32)
+    gpt2 = transformers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        gpt2.transformer.wpe.weight.normal_()
+    model, prompt = from_transformers(gpt2), [3, 1, 41, 59, 26]
+    assert ctranslate2_peer.greedy(gpt2)(prompt, 12) == decoding.cached(model, prompt, 12)
+
+    steps = onnx_peer.capture(gpt2, len(prompt))(prompt)
+    full = model.trace(prompt).capture()
+    assert len(steps) == 5 + 16 * 2
+    shares = torch.from_numpy(steps[10])
+    assert (shares - full["blocks.0.attn.weights"]).abs().max() <= 1e-6
+    assert (torch.from_numpy(steps[-1]) - full["logits"]).abs().max() <= 1e-6

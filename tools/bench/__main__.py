@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -43,6 +44,9 @@ def main() -> None:
     print(busy(), flush=True)
     results = measure(options)
     print(table(results))
+    if options.only in "memory":
+        memory = [sys.executable, "-m", "tools.bench.memory", f"--threads={options.threads}"]
+        subprocess.run(memory, check=False)
     if options.json:
         report = {"machine": facts, "rows": [result.to_dict() for result in results]}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -70,3 +70,8 @@ def unrecorded(cache: KVCache) -> Step:
         return values["logits"]
 
     return step
+
+
+def read_in_a_step(model: Model) -> list[Tensor]:
+    """The weights that one token needs as a whole; of the positions it reads a single row."""
+    return [weight for name, weight in model.weights.items() if name != "embed.W_P"]

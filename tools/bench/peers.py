@@ -1,17 +1,19 @@
-"""The same random GPT-2 in our engine, in transformers and in TransformerLens."""
+"""The same random GPT-2 in our engine and in what it is measured against."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import torch
+from numpy import ndarray
 from torch import Tensor
 
 from core.models.config import Config
 from core.models.gpt2_tokenizer import gpt2_tokenizer
 from core.models.model import Model
+from tools.bench import ctranslate2_peer, onnx_peer
 
 if TYPE_CHECKING:
     from transformers import GPT2Config, GPT2LMHeadModel
@@ -36,6 +38,18 @@ def transformer_lens_gpt2() -> torch.nn.Module:
     inner = GPT2LMHeadModel._from_config(config, attn_implementation="eager")
     inner.load_state_dict(transformers_gpt2().state_dict())
     return build_bridge_from_module(inner, "GPT2LMHeadModel", hf_config=inner.config).eval()
+
+
+@lru_cache(maxsize=1)  # each has a copy of the weights
+def onnx_gpt2(n_tokens: int) -> Callable[[list[int]], list[ndarray]]:
+    """The same model in ONNX Runtime, with every step as an output."""
+    return onnx_peer.capture(transformers_gpt2(), n_tokens)
+
+
+@cache
+def ctranslate2_gpt2() -> Callable[[list[int], int], list[int]]:
+    """The same model in CTranslate2: greedy tokens after a prompt."""
+    return ctranslate2_peer.greedy(transformers_gpt2())
 
 
 @cache

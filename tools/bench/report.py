@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from core.models.packing import trial
 from tools.bench.rows import Row
 from tools.bench.timing import Timing
 
@@ -72,12 +73,20 @@ def table(results: list[Result]) -> str:
 
 def machine() -> dict[str, str | int]:
     """What a time depends on besides the code."""
-    packages = ("torch", "transformers", "transformer-lens", "numpy")
+    packages = (
+        "torch",
+        "transformers",
+        "transformer-lens",
+        "onnxruntime",
+        "ctranslate2",
+        "numpy",
+    )
     return {
         "processor": processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": os.cpu_count() or 1,
         "threads": torch.get_num_threads(),
+        "weights packed from rows": trial() or "never",
         "python": platform.python_version(),
         **{name: installed(name) for name in packages},
     }

@@ -68,6 +68,22 @@ def prompts() -> Iterator[Row]:
             theirs=lambda batch=batch: lens(batch),
             at_most=1.0,
         )
+        yield Row(
+            what="full capture: every step",
+            ours=lambda prompt=prompt: gpt2.trace(prompt).capture(),
+            size=size,
+            peer="transformers, plain forward",
+            theirs=lambda batch=batch: reference(batch, use_cache=False),
+            at_most=0.5,
+        )
+        yield Row(
+            what="full capture: every step",
+            ours=lambda prompt=prompt: gpt2.trace(prompt).capture(),
+            size=size,
+            peer="ONNX Runtime, every step an output",
+            theirs=lambda prompt=prompt: peers.onnx_gpt2(len(prompt))(prompt),
+            at_most=1.25 if n == 16 else 1.1,
+        )
 
 
 def decoding() -> Iterator[Row]:
@@ -81,7 +97,15 @@ def decoding() -> Iterator[Row]:
         size="64 after 64",
         peer="transformers, generate",
         theirs=lambda: decode.transformers_greedy(peers.transformers_gpt2(), prompt, 64),
-        at_most=1.0,
+        at_most=1 / 1.8,
+    )
+    yield Row(
+        what="greedy decoding, cached",
+        ours=lambda: decode.cached(gpt2, prompt, 64),
+        size="64 after 64",
+        peer="CTranslate2, float32",
+        theirs=lambda: peers.ctranslate2_gpt2()(prompt, 64),
+        at_most=1 / 0.8,
     )
     yield Row(
         what="greedy decoding, cached",
@@ -100,6 +124,15 @@ def decoding() -> Iterator[Row]:
         peer="the same arithmetic, unrecorded",
         theirs=decode.forced(decode.unrecorded(cache), cache, prompt[:16]),
         at_most=1.05,
+    )
+    # No decode step can be faster than its weights come from memory.
+    read = torch.ones(sum(n.numel() for n in decode.read_in_a_step(gpt2)))
+    yield Row(
+        what="decode steps as traces",
+        ours=decode.forced(decode.traced, cache, prompt[:16]),
+        size="16 after 64",
+        peer="reading the weights from memory",
+        theirs=lambda: [read.sum() for _ in prompt[:16]],
     )
 
 
