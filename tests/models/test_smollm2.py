@@ -37,11 +37,12 @@ def theirs():
 
 
 def test_the_capital_of_france(model):
-    """Published with the package: llama.cpp says Paris to this text, without a token before it."""
+    """With nothing before the text: the file asks for no token there."""
     trace = model.trace(model.default_prompt)
     assert trace.tokens == ["The", " capital", " of", " France", " is"]
     best, second = trace.top(2)
     assert (best.text, second.text) == (" Paris", " the")
+    # Measured once with transformers' own reading of the file, whose logits differ by 7e-5 at most.
     assert best.prob == pytest.approx(0.7725, abs=5e-4)
 
 
