@@ -1,14 +1,22 @@
-"""Our own components: what the browser runs, read from assets/ and registered once."""
+"""Our own components: what the browser runs, read from assets/ and sent once.
+
+Streamlit sends a component's script and style with each of its elements, again in every run where
+that changes: 48 kB for each of a dozen grids. So one element, which never changes, brings them all,
+and the others ask it for theirs.
+"""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
 import streamlit as st
 
-EDITING = ("grid", "opened")  # the components in which numbers are typed
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
+PARTS = ("curve", "file", "grid", "heads", "opened", "picture", "player", "ripple", "vectors")
+BROUGHT = "ripple_parts"  # the key of the element that brings them; frame.css hides it
+DRAWS = "export default function "  # what draws a part, once in its files
 
 
 @cache
@@ -20,21 +28,32 @@ def asset(path: str) -> str:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def component(name: str, root: str):
     """The component in assets/components/<name>; `root` is the class of the box it draws in."""
-    return st.components.v2.component(
-        f"ripple_{name}",
-        html=f'<div class="{root}"></div>',
-        css=asset(f"components/{name}.css"),
-        js=_scripts(name),
-    )
+    script = asset("js/part.js").replace("NAME", name)
+    html = f'<div class="{root}"></div>'
+    return st.components.v2.component(f"ripple_{name}", html=html, js=script)
 
 
-def _scripts(name: str) -> str:
-    """One module for the browser: what is shared, then <name>.js or every script in <name>/."""
-    parts = ["shared", *(["editing"] if name in EDITING else []), name]
-    return "".join(asset(path) for part in parts for path in _files(part))
+def bring_parts() -> None:
+    """Send what draws the components; once in a run, before any of them."""
+    _bringer()(key=BROUGHT)
+
+
+@st.cache_resource(show_spinner=False)
+def _bringer():
+    scripts = [*_files("shared"), *_files("editing")]
+    parts = [asset("js/parts.js"), *map(asset, scripts), *map(_part, PARTS)]
+    return st.components.v2.component(BROUGHT, js="\n".join(parts))
+
+
+def _part(name: str) -> str:
+    """The script of a component, so that its names stay its own."""
+    script = "".join(map(asset, _files(name))).replace(DRAWS, "const draw = function ")
+    style = json.dumps(asset(f"components/{name}.css"))
+    return f"bring({json.dumps(name)}, {style}, () => {{\n{script}\nreturn draw;\n}});"
 
 
 def _files(part: str) -> list[str]:
+    """Its scripts: <part>.js, or every one in <part>/."""
     folder = ASSETS / "components" / part
     files = sorted(folder.glob("*.js")) if folder.is_dir() else [folder.with_suffix(".js")]
     return [path.relative_to(ASSETS).as_posix() for path in files]

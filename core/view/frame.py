@@ -11,7 +11,7 @@ import streamlit as st
 from core.models.id_tokenizer import IdTokenizer
 from core.models.model import Model
 from core.view import changes, engine, experiments, predict
-from core.view.component import asset
+from core.view.component import asset, bring_parts
 from core.view.engine import Reading
 from core.view.html import div, esc, para, shown, tag
 from core.view.look import Look
@@ -76,6 +76,7 @@ def page(name: str) -> Iterator[View]:
     t = speaker(state.choice("lang", list(LANGUAGES), _language_of_browser()))
     st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
     st.html(f"<style>{''.join(asset(f'css/{sheet}.css') for sheet in SHEETS)}</style>")
+    bring_parts()
     experiments.begin(state)
     with st.sidebar:
         prompt, reading, look = sidebar(t, state, name)

@@ -11,6 +11,7 @@ from core.models.gpt import gpt
 from core.models.gpt2_tokenizer import gpt2_tokenizer
 from core.models.model import Model
 from core.view import changes, engine, matrix, opened
+from core.view.component import bring_parts
 from core.view.look import Look
 from core.view.state import State
 from core.view.texts import speaker
@@ -43,6 +44,7 @@ def draw(key: str, name: str, index=None, *, legend=True, hint=True, **options):
 
 
 st.set_page_config(layout="wide")
+bring_parts()
 state = State()
 t = speaker(state.choice("lang", ["en", "ko"], "en"))
 show = state.choice("show", ["scores", "weights", "random", "hostile"], "scores")
