@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import torch
-from torch import nn
-from torch.nn.utils import skip_init
+from torch import Tensor
+from torch.nn import functional as F
 
 WIDTHS = (3, 3, 3, 3, 3, 1)
 INPUT = (1.0, 0.0, -1.0)
@@ -22,20 +22,20 @@ def layer_gradients(shortcuts: bool) -> list[float]:
     random = torch.Generator().manual_seed(SEED)
     layers = [_linear(n_in, n_out, random) for n_in, n_out in pairwise(WIDTHS)]
     stream = torch.tensor([INPUT])
-    for layer in layers:
-        out = nn.functional.gelu(layer(stream), approximate="tanh")
+    for weight, bias in layers:
+        out = F.gelu(F.linear(stream, weight, bias), approximate="tanh")
         stream = stream + out if shortcuts and out.shape == stream.shape else out
     stream.square().mean().backward()
-    return [layer.weight.grad.abs().mean().item() for layer in layers]
+    return [weight.grad.abs().mean().item() for weight, _ in layers]
 
 
-def _linear(n_in: int, n_out: int, random: torch.Generator) -> nn.Linear:
-    """A layer with PyTorch's own initial numbers, from a generator of its own.
+def _linear(n_in: int, n_out: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Weight and bias with PyTorch's own initial numbers, from a generator of its own.
 
     `nn.Linear` draws from the one that all threads share: two visitors at once would get others.
     """
-    layer = skip_init(nn.Linear, n_in, n_out)
     bound = n_in**-0.5
-    nn.init.uniform_(layer.weight, -bound, bound, generator=random)
-    nn.init.uniform_(layer.bias, -bound, bound, generator=random)
-    return layer
+    weight, bias = torch.empty(n_out, n_in), torch.empty(n_out)
+    for drawn in (weight, bias):
+        drawn.uniform_(-bound, bound, generator=random)
+    return weight.requires_grad_(), bias.requires_grad_()

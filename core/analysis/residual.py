@@ -13,6 +13,8 @@ from core.analysis.embedding import cosine
 from core.models.config import Config
 from core.models.model import Candidate, PromptTrace
 
+LOGITS_AT_ONCE = 2**24  # 64 MB of float32
+
 
 class NotDefined(ValueError):
     """A reading that this model's architecture does not allow."""
@@ -60,14 +62,25 @@ class Reading:
 def lens_readings(trace: PromptTrace, positions: Sequence[int]) -> list[Reading]:
     """The best token after each step of the stream, at these positions. Raises NotDefined."""
     check_adds_up(trace.model.config)
-    found = []
-    for step in stream_steps(trace):
-        with torch.inference_mode():
-            logits = read_out(trace, trace[step][list(positions)])
-            best, ids = logits.max(dim=-1)
-            probs = (best - logits.logsumexp(dim=-1)).exp()
-        found.append(Reading(step, tuple(ids.tolist()), tuple(probs.tolist())))
-    return found
+    steps, rows = stream_steps(trace), list(positions)
+    with torch.inference_mode():
+        stream = torch.cat([trace[step][rows] for step in steps])
+        # Many rows at once: the unembedding is large, and reading it takes longer than using it.
+        parts = [_best(read_out(trace, part)) for part in stream.split(_at_once(trace))]
+        ids, probs = (torch.cat(each).view(len(steps), -1) for each in zip(*parts, strict=True))
+    read = zip(steps, ids.tolist(), probs.tolist(), strict=True)
+    return [Reading(step, tuple(best), tuple(sure)) for step, best, sure in read]
+
+
+def _best(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The best token of each row [pos, vocab], and its probability."""
+    best, ids = logits.max(dim=-1)
+    return ids, (best - logits.logsumexp(dim=-1)).exp()
+
+
+def _at_once(trace: PromptTrace) -> int:
+    """How many rows of logits are worked out together."""
+    return max(1, LOGITS_AT_ONCE // trace.model.config.n_vocab)
 
 
 def lens_top(trace: PromptTrace, step: str, pos: int, k: int) -> list[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import torch
@@ -24,9 +25,14 @@ def needed(
 
     After the last block only the last token goes on: nobody asks what follows the others.
     """
-    wide = _costs(config, n_tokens, n_past, dtype)
-    row = wide if n_tokens == 1 else _costs(config, 1, n_past + n_tokens - 1, dtype)
-    costs = [(wide if name.startswith(INTO_BLOCKS) else row)[name] for name in row]
+    # Blocks are alike, so one is looked at and counted as often as there are blocks.
+    first = replace(config, n_layers=min(config.n_layers, 1))
+    wide = _costs(first, n_tokens, n_past, dtype)
+    row = wide if n_tokens == 1 else _costs(first, 1, n_past + n_tokens - 1, dtype)
+    costs = []
+    for name in row:
+        times = config.n_layers if name.startswith("blocks.") else 1
+        costs += [(wide if name.startswith(INTO_BLOCKS) else row)[name]] * times
     return Cost(
         sum(cost.multiply_adds for cost in costs),
         sum(cost.bytes_read for cost in costs),
