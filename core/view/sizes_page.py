@@ -20,6 +20,7 @@ from core.view.html import esc, number, para, percent, picks
 from core.view.lesson import Lesson
 from core.view.texts import Text
 
+QUICK = 50_000_000  # parameters up to which a model reads eight texts without being asked to
 PLOTLY = {"displayModeBar": False}
 # The illustration of the overview that this project grew from: scores, and weights beside them.
 WORDS, AT = ("The", "cat", "sat", "on"), 2
@@ -61,7 +62,20 @@ def parameters(lesson: Lesson, card: Card) -> None:
         more = config.n_vocab * config.d_model
         lesson.say("parameters.tied", more=f"{more:,}", untied=f"{total + more:,}")
     lesson.say("parameters.blocks", n=f"{blocks:,}", share=percent(blocks / total))
+    _in_each_block(lesson, config)
     lesson.why("why_blocks")
+
+
+def _in_each_block(lesson: Lesson, config: Config) -> None:
+    """How the matrices of one block are shared out between attention and MLP."""
+    attention, mlp = (
+        sum(line.value for line in sizes.matrices(config) if line.group == group)
+        // max(config.n_layers, 1)
+        for group in ("attention", "mlp")
+    )
+    if attention and mlp:
+        ratio = f"{mlp / attention:.3g}"
+        lesson.say("parameters.each", attention=f"{attention:,}", mlp=f"{mlp:,}", ratio=ratio)
 
 
 def memory(lesson: Lesson, card: Card) -> None:
@@ -75,7 +89,7 @@ def cache(lesson: Lesson, view: View, card: Card) -> Use:
     with st.container(key="cache_controls", horizontal=True):
         n_tokens = _number(view, "len", 1, _most(config), min(config.n_ctx, 2048))
         use = Use(n_tokens, _number(view, "people", 1, 10_000, 1), _precision(view, "kv"))
-    st.html(tables.cache(config, use.n_tokens, use.people, use.precision))
+    st.html(tables.cache(t, config, use.n_tokens, use.people, use.precision))
     if config.n_layers:
         lesson.say("cache.sharing")
         st.html(tables.sharing(t, config, use.precision))
@@ -158,7 +172,7 @@ def four_tokens(lesson: Lesson, view: View) -> None:
     written = [
         (esc(t(f"sizes.four.{key}")), *(esc(number(value)) for value in row)) for key, row in rows
     ]
-    st.html(tables.table([t("sizes.four.row"), *WORDS], written))
+    st.html(tables.table([t("sizes.four.row"), *WORDS], written, cls="sums plain"))
     one, other = (
         np.diff(SCORES[pair]) / np.diff(np.log(PRINTED[pair])) for pair in ([2, 1], [0, 2])
     )
@@ -174,8 +188,18 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 def recall(lesson: Lesson, view: View) -> None:
     """A fact at the start, in the middle and at the end of a text, and how well it is used."""
-    t, state = view.t, view.state
     lesson.part("recall")
+    if sizes.total(sizes.parameters(view.model.config)) <= QUICK:
+        _measured(lesson, view)
+        return
+    asked = st.expander(lesson.text("recall.asks"), key="sizes.recall_asked", on_change="rerun")
+    if asked.open:
+        with asked:
+            _measured(lesson, view)
+
+
+def _measured(lesson: Lesson, view: View) -> None:
+    t, state = view.t, view.state
     name = state.choice("fact", lost.NAMES, lost.NAMES[0])
     try:
         found = _recall(view.look.trace.model.key, view.model.variant, name, view.look.trace.model)
