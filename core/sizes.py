@@ -76,7 +76,7 @@ def parameters(c: Config) -> tuple[Line, ...]:
     blocks, mlp = ("n_layers", c.n_layers), ("d_mlp", c.d_mlp)
     places = () if c.norm == "none" else c.norms
     numbers = (
-        "γ and β" if c.norm == "layer" and c.norm_beta else "γ",
+        "γ, β" if c.norm == "layer" and c.norm_beta else "γ",
         1 + (c.norm == "layer" and c.norm_beta),
     )
     in_block = (
@@ -89,7 +89,7 @@ def parameters(c: Config) -> tuple[Line, ...]:
         Line("W_Q", "attention", (blocks, d, wide)),
         Line("W_K", "attention", (blocks, d, narrow)),
         Line("W_V", "attention", (blocks, d, narrow)),
-        Line("b_QKV", "attention", (blocks, ("q, k and v", wide[1] + 2 * narrow[1])))
+        Line("b_QKV", "attention", (blocks, ("q, k, v", wide[1] + 2 * narrow[1])))
         if c.bias_qkv
         else None,
         Line("W_O", "attention", (blocks, wide, d)),
@@ -106,13 +106,18 @@ def parameters(c: Config) -> tuple[Line, ...]:
     return tuple(line for line in lines if line and line.value)
 
 
-def block_matrices(c: Config) -> int:
-    """The matrices of the blocks alone, often quoted as a model's size without embeddings."""
-    return total(
+def matrices(c: Config) -> tuple[Line, ...]:
+    """The matrices of all blocks: the parameters without tables, biases and norms."""
+    return tuple(
         line
         for line in parameters(c)
         if line.group in ("attention", "mlp") and line.key.startswith("W_")
     )
+
+
+def block_matrices(c: Config) -> int:
+    """The matrices of the blocks alone, often quoted as a model's size without embeddings."""
+    return total(matrices(c))
 
 
 def weight_bytes(c: Config, precision: str) -> float:
@@ -126,7 +131,7 @@ def cache(c: Config, n_tokens: int, batch: int = 1, precision: str = "bf16") -> 
         "cache",
         "cache",
         (
-            ("k and v", 2),
+            ("k, v", 2),
             ("n_layers", c.n_layers),
             ("n_kv_heads", c.n_kv_heads),
             ("d_head", c.d_head),

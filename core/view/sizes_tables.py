@@ -12,6 +12,7 @@ from core.view.html import bar, div, esc, number, percent, tag
 from core.view.texts import Text
 
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+WORDS = ("norms", "bytes", "tokens", "batch")  # factors that are words, not symbols
 
 
 def whole(value: float) -> str:
@@ -43,10 +44,12 @@ def seconds_text(value: float) -> str:
     return f"{value / 60:,.0f} min"
 
 
-def product(line: Line) -> str:
+def product(t: Text, line: Line) -> str:
     """`12 × 768 × 3,072`, and beneath it what each factor is."""
     numbers = " × ".join(whole(factor) for _, factor in line.factors)
-    names = " × ".join(name for name, _ in line.factors)
+    names = " × ".join(
+        t(f"sizes.factor.{name}") if name in WORDS else name for name, _ in line.factors
+    )
     return tag("span", esc(numbers), cls="n") + tag("small", esc(names))
 
 
@@ -67,7 +70,7 @@ def parameters(t: Text, config: Config) -> str:
     end = tag(
         "tr", tag("th", esc(t("sizes.total")), colspan="2"), sums, tag("td", esc(short(total)))
     )
-    return div("scroll", tag("table", *rows, end, cls="sums"), tabindex="0")
+    return div("scroll", tag("table", *rows, end, cls="sums matrices"), tabindex="0")
 
 
 def _line(t: Text, line: Line) -> str:
@@ -75,25 +78,37 @@ def _line(t: Text, line: Line) -> str:
     return tag(
         "tr",
         name,
-        tag("td", product(line)),
+        tag("td", product(t, line), cls="made"),
         tag("td", esc(whole(line.value)), cls="n"),
         tag("td"),
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], here: int | None = None) -> str:
-    """A plain table; cells are HTML. here: the row that is marked."""
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    here: int | None = None,
+    *,
+    cls: str = "sums plain stacked",
+) -> str:
+    """A plain table; cells are HTML. here: the row that is marked.
+
+    A stacked one is a list of rows on a phone, each cell behind the head of its column.
+    """
     top = tag("tr", *(tag("th", esc(name), scope="col") for name in head))
     body = [
         tag(
             "tr",
             tag("th", row[0], scope="row"),
-            *(tag("td", cell, cls="n") for cell in row[1:]),
+            *(
+                tag("td", cell, cls="n", data_head=name)
+                for name, cell in zip(head[1:], row[1:], strict=True)
+            ),
             cls="here" if i == here else None,
         )
         for i, row in enumerate(rows)
     ]
-    return div("scroll", tag("table", top, *body, cls="sums plain"), tabindex="0")
+    return div("scroll", tag("table", top, *body, cls=cls), tabindex="0")
 
 
 def precisions(t: Text, config: Config) -> str:
@@ -108,11 +123,11 @@ def precisions(t: Text, config: Config) -> str:
     return table([t(f"sizes.head.{key}") for key in ("precision", "made", "memory", "bar")], rows)
 
 
-def cache(config: Config, n_tokens: int, batch: int, precision: str) -> str:
+def cache(t: Text, config: Config, n_tokens: int, batch: int, precision: str) -> str:
     """The cache's product, written out."""
     line = sizes.cache(config, n_tokens, batch, precision)
     result = tag("b", esc(f"= {whole(line.value)} B = {bytes_text(line.value)}"))
-    return div("written", product(line), result)
+    return div("written", product(t, line), result)
 
 
 def sharing(t: Text, config: Config, precision: str) -> str:
@@ -122,9 +137,8 @@ def sharing(t: Text, config: Config, precision: str) -> str:
     for heads, key in sorted(wanted.items(), reverse=True):
         held = sizes.cache(_sharing(config, heads), 1, 1, precision).value
         name = t(f"sizes.sharing.{key}", heads=config.n_heads, n=heads)
-        rows.append(
-            (esc(name), esc(whole(held) + " B"), esc(f"{held / most:.3g}"), bar(held / most))
-        )
+        part = f"1/{config.n_heads // heads}" if heads < config.n_heads else "1"
+        rows.append((esc(name), esc(whole(held) + " B"), esc(part), bar(held / most)))
     heads = [t(f"sizes.head.{key}") for key in ("heads", "per_token", "against", "bar")]
     here = sorted(wanted, reverse=True).index(config.n_kv_heads)
     return table(heads, rows, here)

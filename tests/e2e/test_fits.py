@@ -53,3 +53,11 @@ def test_a_place_on_the_overview_opens_the_part_that_it_is_in(page, settled, exp
     page.locator(".pick", has_text="1").first.click()
     settled(page)  # drawn again, it stays open
     expect(page.locator("details[data-fold=attention] #stop-qkv")).to_be_visible()
+
+
+def test_sums_are_seen_with_their_results_on_a_phone(new_page, settled):
+    page = new_page(viewport={"width": 390, "height": 844}, locale="en-US")
+    page.goto("/sizes?card=GPT-3+175B")
+    settled(page, 60_000)
+    assert page.locator(".sums").count() == 7
+    assert page.evaluate(CUT) == []

@@ -87,3 +87,32 @@ def test_recall_is_measured_on_the_model():
 
 def test_a_model_of_six_words_offers_the_bundled_one():
     assert "Measure it with the bundled GPT" in said(open_page("sizes", model="worked-example"))
+
+
+def test_each_block_shares_its_matrices_out_between_attention_and_mlp():
+    """GPT-3: W_Q, W_K, W_V and W_O are d·d each, W_1 and W_2 d·4d: 4 to 8."""
+    shown = said(open_page("sizes", card="GPT-3 175B"))
+    attention, mlp = 4 * 12288**2, 2 * 12288 * 4 * 12288
+    assert f"attention has {attention:,} of them and the MLP {mlp:,}: 1 to 2." in shown
+    assert (f"{attention / 1e9:.3f}", f"{mlp / 1e9:.3f}") == ("0.604", "1.208")
+
+
+def test_shared_keys_and_values_are_a_part_of_those_for_each_head():
+    at = open_page("sizes", card="Llama 3 8B")
+    parts = {
+        row[1]: row[2] for row in rows(at, "sums plain stacked") if row[0] != "Keys and values"
+    }
+    assert [parts[held] for held in ("524,288 B", "131,072 B", "16,384 B")] == ["1", "1/4", "1/32"]
+
+
+def test_factors_are_called_in_the_language_of_the_page():
+    shown = said(open_page("sizes", lang="ko"))
+    assert "k, v × n_layers × n_kv_heads × d_head × 바이트 × 토큰 × 동시에 쓰는 사람" in shown
+    assert " and " not in shown.split("The servant")[0]
+
+
+@pytest.mark.parametrize(
+    ("people", "words"), [(1, "tokens for 1 person."), (3, "each of 3 people.")]
+)
+def test_one_person_is_no_people(people, words):
+    assert words in said(open_page("sizes", people=people))
