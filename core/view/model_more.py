@@ -64,9 +64,10 @@ def forget(path: str) -> None:
 
 def _open() -> None:
     """Show the model at the path that was typed, read anew even if it is loaded."""
-    st.session_state[UNFOLDED] = True
-    typed = st.session_state[TYPED].strip().strip("\"'")
+    # The field of a page that is being left may still call, when its text is gone already.
+    typed = st.session_state.get(TYPED, "").strip().strip("\"'")
     if typed:
+        st.session_state[UNFOLDED] = True
         path = os.path.abspath(os.path.expanduser(typed))
         engine.shelf().drop(path)
         st.session_state[CLICK] = urlencode({"model": path})

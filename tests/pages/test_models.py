@@ -1,8 +1,10 @@
 """Choosing a model: those that are here, what a link may ask for, and what cannot be had."""
 
 from threading import Event
+from unittest.mock import patch
 
 import pytest
+import streamlit
 
 from core.models import catalogue
 from core.models.checkpoint import CheckpointError
@@ -76,6 +78,12 @@ def test_a_path_that_is_typed_is_opened(folder, at_home):
     at.text_input(key=model_more.TYPED).set_value(f' "{folder}" ')
     rerun(at)
     assert chosen(at) == str(folder)
+
+
+def test_the_field_of_a_page_that_is_left_may_call_without_a_text():
+    with patch.object(streamlit, "session_state", {}) as session:
+        model_more._open()
+        assert session == {}
 
 
 def test_typing_it_again_reads_it_anew(folder, at_home):
