@@ -48,7 +48,7 @@ def compare(lesson: Lesson, writer: Writer, look: Look, step: PromptTrace) -> No
         ]
         for candidate in step.top(TOP)
     ]
-    st.html(facts(heads, rows))
+    st.html(facts(heads, rows, "plain stacked"))
     largest = gap[torch.isfinite(gap)]
     most = largest.max().item() if len(largest) else 0.0
     same = step is look.trace
@@ -91,7 +91,7 @@ def _table(lesson: Lesson, found: dict[str, list[Cost]], done: int) -> str:
             times = lesson.text("cost.factor", n=f"{sums[1] / sums[0]:.1f}")
             label = lesson.text(f"cost.{what}.{key}", n=done)
             rows.append([label, *(f"{value:,}" for value in sums), times])
-    return facts(heads, rows)
+    return facts(heads, rows, "plain stacked")
 
 
 def _chart(lesson: Lesson, found: dict[str, list[Cost]], done: int, kind: str) -> str:

@@ -67,9 +67,8 @@ def parameters(t: Text, config: Config) -> str:
         rows.append(tag("tr", head, sums, tag("td", share, cls="part"), cls="group"))
         rows += [_line(t, line) for line in some]
     sums = tag("td", tag("b", esc(whole(total))), cls="n")
-    end = tag(
-        "tr", tag("th", esc(t("sizes.total")), colspan="2"), sums, tag("td", esc(short(total)))
-    )
+    name = tag("th", esc(t("sizes.total")), colspan="2")
+    end = tag("tr", name, sums, tag("td", esc(short(total)), cls="part"))
     return div("scroll", tag("table", *rows, end, cls="sums matrices"), tabindex="0")
 
 

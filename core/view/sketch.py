@@ -16,18 +16,24 @@ FEW = 8  # numbers of a row that are written into cells
 
 
 def facts(heads: Sequence[str], rows: Sequence[Sequence[str] | str], cls: str = "plain") -> str:
-    """A table of texts; the first cell of a row names it. A single string is HTML across it."""
+    """A table of texts; the first cell of a row names it. A single string is HTML across it.
+
+    cls: with `stacked`, a list of rows on a phone, each cell behind the head of its column.
+    """
     top = tag("tr", *(tag("th", esc(head), scope="col") for head in heads))
     body = (
-        tag("tr", tag("td", row, colspan=len(heads))) if isinstance(row, str) else _fact(*row)
+        tag("tr", tag("td", row, colspan=len(heads))) if isinstance(row, str) else _fact(heads, row)
         for row in rows
     )
     table = tag("table", tag("thead", top), tag("tbody", *body), cls=f"{cls} facts-table")
     return div("scroll", table)
 
 
-def _fact(first: str, *cells: str) -> str:
-    return tag("tr", tag("th", esc(first), scope="row"), *(tag("td", esc(cell)) for cell in cells))
+def _fact(heads: Sequence[str], row: Sequence[str]) -> str:
+    cells = (
+        tag("td", esc(cell), data_head=head) for head, cell in zip(heads[1:], row[1:], strict=True)
+    )
+    return tag("tr", tag("th", esc(row[0]), scope="row"), *cells)
 
 
 def vector_text(values: Sequence[float]) -> str:

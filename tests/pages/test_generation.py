@@ -45,7 +45,7 @@ def tick(at, n=1):
 
 def table(at, head):
     """The rows of the table whose first column is called so, by their first cell."""
-    found = rows(at, "plain facts-table")
+    found = rows(at, "plain facts-table") + rows(at, "plain stacked facts-table")
     start = next(i for i, row in enumerate(found) if row[0] == head)
     body = []
     for row in found[start + 1 :]:
