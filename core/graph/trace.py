@@ -261,7 +261,11 @@ def _alike(one: Step, other: Step | None) -> bool:
 
 
 def variable(name: str) -> str:
-    """A step or weight as a variable: `blocks.0.attn.out` -> `attn_out`, `….attn.q` -> `q`."""
+    """A step or weight as a variable: `blocks.0.attn.out` -> `attn_out`, `….attn.q` -> `q`.
+
+    Keys from a cache stand beside new ones: `blocks.0.cache.k` -> `cache_k`.
+    """
     *parts, last = name.split(".")
-    telling = last.startswith(("W_", "b_", "scores")) or last in ("q", "k", "v", "ids", "positions")
+    telling = last.startswith(("W_", "b_", "scores")) or last in ("ids", "positions")
+    telling = telling or (last in ("q", "k", "v") and parts[-1] == "attn")
     return last if telling or not parts or parts[-1].isdigit() else f"{parts[-1]}_{last}"

@@ -64,6 +64,8 @@ def kept(lesson: Lesson, writer: Writer, look: Look, step: PromptTrace) -> None:
     st.html(_all(lesson, look, cache, new))
     _one(lesson, look, new)
     lesson.say("cache.same", gap=tiny(_gap(look, cache)))
+    if step.n_past:
+        _decoded(lesson, look, step)
 
 
 def _all(lesson: Lesson, look: Look, cache: KVCache, new: int) -> str:
@@ -167,6 +169,18 @@ def _attention(lesson: Lesson, look: Look) -> list[Cut]:
         )
         for part in ("scores", "weights", "heads")
     ]
+
+
+def _decoded(lesson: Lesson, look: Look, step: PromptTrace) -> None:
+    """The decode step as it was computed: one row, whose score with the first key needs the cache.
+
+    The matrices above are those of a full pass, for there every row can be opened.
+    """
+    lesson.say("cache.decoded")
+    heads = {"q": look.head, "k": look.kv_head, "v": look.kv_head}
+    parts = ("q", "k", "v", "scores", "weights", "heads")
+    names = [f"blocks.{look.layer}.attn.{part}" for part in parts]
+    lesson.formula(names, [(heads.get(part, look.head), 0, 0) for part in parts], step)
 
 
 def _label(lesson: Lesson, trace: PromptTrace, i: int, new: bool) -> str:

@@ -13,6 +13,7 @@ from itertools import count
 import streamlit as st
 
 from core.graph.op import Input
+from core.models.model import PromptTrace
 from core.view import engine, interventions, matrix, opened, switch_row
 from core.view.cut import Cut
 from core.view.elements import axes, within
@@ -139,16 +140,21 @@ class Lesson:
         )
         st.html(div("notice", para(self.text(f"{key}.says")), link if changes else "", role="note"))
 
-    def formula(self, steps: Sequence[str], at: Sequence[tuple[int, ...]] = ()) -> None:
+    def formula(
+        self,
+        steps: Sequence[str],
+        at: Sequence[tuple[int, ...]] = (),
+        trace: PromptTrace | None = None,
+    ) -> None:
         """Folded: each step's formula with shapes, with real numbers, and in PyTorch.
 
         at: for each step the element whose arithmetic is written out; by default the first of
-        the row we look at.
+        the row we look at. trace: the one that is looked at unless given.
         """
-        trace, t = self.view.look.trace, self.view.t
+        trace, t = trace or self.view.look.trace, self.view.t
         steps = [name for name in steps if name in trace]
         at = at or [self._first(name) for name in steps]
-        rows = (self._written(name, index) for name, index in zip(steps, at, strict=True))
+        rows = (self._written(trace, name, index) for name, index in zip(steps, at, strict=True))
         key = self._key(f"formula.{within(steps[0])}")
         st.html(fold(key, t("lesson.formula"), div("formulas", *rows)))
         with st.expander(t("lesson.code")):
@@ -165,11 +171,10 @@ class Lesson:
         here = {"pos": look.token, "query": look.token, "head": look.head, "kv_head": look.kv_head}
         return tuple(here.get(axis, 0) for axis in axes(look.trace, name))
 
-    def _written(self, name: str, index: tuple[int, ...]) -> str:
+    def _written(self, trace: PromptTrace, name: str, index: tuple[int, ...]) -> str:
         """One step: its formula, the shapes of all that occurs, and one element's arithmetic."""
-        trace = self.view.look.trace
         step = trace.step(name)
-        shapes = "   ".join(self._shape(part) for part in (name, *step.inputs))
+        shapes = "   ".join(_shape(trace, part) for part in (name, *step.inputs))
         place = f"{within(name)}[{', '.join(map(str, index))}]"
         if isinstance(step.op, Input):
             numbers = f"{place} = {opened.value_text(trace, opened.Ref(name, index))}"
@@ -186,11 +191,12 @@ class Lesson:
             tag("span", esc(numbers), cls="numbers"),
         )
 
-    def _shape(self, name: str) -> str:
-        sizes = " × ".join(f"{size:,}" for size in self.view.look.trace.shape(name))
-        return f"{within(name)} [{sizes}]"
-
 
 def _same_scale(cuts: Sequence[Cut]) -> bool:
     """Whether there are two, with colours that say the same."""
     return len(cuts) == 2 and len({(cut.kind, cut.limit, degree(cut.limit)) for cut in cuts}) == 1
+
+
+def _shape(trace: PromptTrace, name: str) -> str:
+    sizes = " × ".join(f"{size:,}" for size in trace.shape(name))
+    return f"{within(name)} [{sizes}]"

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import core
+from core.generate.cache import KVCache
 from core.graph.trace import variable
 from tests.support.subjects import PRESETS
 
@@ -41,6 +42,17 @@ def test_code_computes_what_is_shown(settings):
         torch.testing.assert_close(
             found.double(), expected.double(), rtol=1e-12, atol=1e-12, msg=name
         )
+
+
+@pytest.mark.parametrize("settings", [{"preset": "part-5"}, *SETTINGS[len(PRESETS) :]], ids=str)
+def test_code_of_a_decode_step_tells_its_keys_from_those_of_the_cache(settings):
+    model = core.load("worked-example", **settings)
+    cache = KVCache(model)
+    cache.append(model.trace([0, 1]))
+    trace = model.decode([2], cache)
+    for part in ("scores", "heads"):
+        name = f"blocks.0.attn.{part}"
+        torch.testing.assert_close(run(trace, name), trace[name], rtol=1e-12, atol=1e-12)
 
 
 def test_what_comes_from_outside_has_no_code():

@@ -310,3 +310,14 @@ def test_the_tree_survives_a_look_at_another_page():
     rerun(at)
     at.switch_page("pages/generation.py")
     assert tree(rerun(at), 6).ids() == [5]
+
+
+def test_the_decode_step_shows_its_own_shapes_and_numbers():
+    """One query against the kept keys: part 5 by hand, the score with the first token."""
+    at = example(prompt="나는 밥을")
+    assert "Here are its own formulas" not in said(at)  # so far there was only the wide pass
+    shown = said(click(at, write="pick-2"))
+    shapes = ("attn.scores [1 × 1 × 3]", "attn.q [1 × 1 × 3]", "attn.k [1 × 1 × 3]")
+    assert " ".join((*shapes, "cache.k [1 × 2 × 3]")) in shown
+    # The rows of part 5: the query 0.6 0.4 0.9 meets the key 0.2 1.0 0.1, kept from the first pass.
+    assert "attn.scores[0, 0, 0] = 0.6·0.2 + 0.4·1 + 0.9·0.1 = 0.61" in shown
