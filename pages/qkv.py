@@ -14,9 +14,11 @@ with frame.page("qkv") as view:
         lesson.part("jobs", **pictures.words(view.look))
         with lesson.of_block():
             st.html(pictures.jobs(view.look))
+        qkv_page.shared(lesson)
         lesson.why("three")
         qkv_page.project(lesson)
         lesson.why("linear")
+        qkv_page.turned(lesson)
         qkv_page.heads(lesson)
         qkv_page.lives(lesson)
         lesson.part("two")

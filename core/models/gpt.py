@@ -117,9 +117,10 @@ def attention(g: Scope, c: Config, x: Node, positions: Node, cached: bool) -> No
     past_v = g.input("cache.v", "kv_head past d_head") if cached else None
 
     attend = "head query key"
+    score_formula = "S = Q′·K′ᵀ" if c.position == "rotary" else "S = Q·Kᵀ"
     divisor, scaled_formula = (c.d_head**0.5, "S / √d_k") if c.scaled else (1.0, "S, not scaled")
     mask_formula = "later keys → −∞" if c.causal else "no mask"
-    scores = g.step("attn.scores", attend, QueryKey()(query, key, past_k), "S = Q·Kᵀ")
+    scores = g.step("attn.scores", attend, QueryKey()(query, key, past_k), score_formula)
     scaled = g.step("attn.scores_scaled", attend, Scale(divisor)(scores), scaled_formula)
     masked = g.step("attn.scores_masked", attend, Mask(c.causal)(scaled), mask_formula)
     weights = g.step("attn.weights", attend, Softmax()(masked), "A = softmax(S)")

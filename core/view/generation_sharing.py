@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.view.figures import TOKEN_COLOURS
+from core.view import shared_heads
 from core.view.generation_writer import Writer
-from core.view.html import div, esc, tag
 from core.view.lesson import Lesson
 from core.view.look import Look
 from core.view.sketch import facts
@@ -19,7 +18,7 @@ def sharing(lesson: Lesson, writer: Writer, look: Look) -> None:
     n, shared = config.n_heads, config.n_kv_heads
     kind = "alone" if n == 1 else "each" if shared == n else "one" if shared == 1 else "groups"
     lesson.switches("kv_heads")
-    st.html(_picture(lesson, look))
+    st.html(shared_heads.picture(look))
     lesson.say(f"sharing.{kind}", n=n, shared=shared, each=n // shared, cls="says outcome")
     each = 2 * config.n_layers * config.d_head * look.trace.model.dtype.itemsize
     ways = sorted({n, shared, 1} | ({n // 2} if n % 2 == 0 else set()), reverse=True)
@@ -33,24 +32,3 @@ def sharing(lesson: Lesson, writer: Writer, look: Look) -> None:
     ]
     heads = [lesson.text(f"sharing.{key}") for key in ("way", "per_token")]
     st.html(facts([*heads, lesson.text("sharing.now", n=len(look.trace))], rows))
-
-
-def _picture(lesson: Lesson, look: Look) -> str:
-    """A box for each pair of keys and values, with the query heads that ask it."""
-    config = look.trace.model.config
-    each = config.n_heads // config.n_kv_heads
-    boxes = []
-    for group in range(config.n_kv_heads):
-        style = f"--ink:{TOKEN_COLOURS[group % len(TOKEN_COLOURS)]}"
-        asking = [
-            tag(
-                "a",
-                esc(lesson.text("sharing.q", i=str(head))),
-                cls="q-head here" if head == look.head else "q-head",
-                **look.state.link(head=head),
-            )
-            for head in range(group * each, (group + 1) * each)
-        ]
-        used = tag("span", esc(lesson.text("sharing.kv", i=str(group))), cls="kv-head")
-        boxes.append(div("kv-group", div("q-heads", *asking), used, style=style))
-    return div("sharing", *boxes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.view import matrix
+from core.view import matrix, rotation, shared_heads
 from core.view import qkv_pictures as pictures
 from core.view.html import div, esc, para, tag, tiny
 from core.view.lesson import Lesson
@@ -59,11 +59,47 @@ def _identity(lesson: Lesson) -> None:
     st.html(div("notice", para(said), link, role="note"))
 
 
+def shared(lesson: Lesson) -> None:
+    """That key and value are those of several heads, where they are."""
+    look = lesson.view.look
+    config = look.trace.model.config
+    if config.n_kv_heads < config.n_heads:
+        lesson.say("jobs.shared", **pictures.words(look) | {"n": config.n_kv_heads})
+
+
+def turned(lesson: Lesson) -> None:
+    """Of a model with rotary positions: how the place turns query and key, and what comes out."""
+    look = lesson.view.look
+    if not rotation.turns(look):
+        return
+    words = pictures.words(look) | rotation.words(look)
+    lesson.part("turned", **words)
+    for letter, head in (("q", look.head), ("k", look.kv_head)):
+        lesson.say(f"turned.{letter}", i=str(head))
+        st.html(rotation.clocks(look, letter, head))
+    names = rotation.steps(look)
+    lesson.pictures(rotation.AT, names)
+    lesson.say("turned.keeps" if rotation.place(look) else "turned.first")
+    for letter, pair in (("Q", names[:2]), ("K", names[2:])):
+        here = (pictures.head_of(look, letter), None, None)
+        titles = [look.t(f"steps.attn.{name.rpartition('.')[2]}.title") for name in pair]
+        cuts = [
+            matrix.cut(look.trace, name, here, title=title)
+            for name, title in zip(pair, titles, strict=True)
+        ]
+        lesson.matrices(f"turned_{letter}", cuts, follow=True, numbers=True)
+    lesson.formula([names[1], names[3]])
+
+
 def heads(lesson: Lesson) -> None:
     """All heads beside each other, one of them to choose."""
     look = lesson.view.look
     words = pictures.words(look)
-    lesson.part("heads", **words)
+    if words["kv"] == look.n_heads:
+        lesson.part("heads", **words)
+    else:
+        lesson.part("shared", **words | {"n": words["kv"]})
+        st.html(shared_heads.picture(look))
     if look.n_heads == 1:
         lesson.elsewhere("heads.single", model="worked-example", preset="block")
         return

@@ -132,16 +132,17 @@ def kept_and_gone(look: Look) -> str:
         shape = trace.shape(name(look, f"W_{letter}"))
         count = math.prod(shape)
         rows.append(_line(look, f"W_{letter}", shape, count, count, "kept"))
-    for part in ("q", "k", "v", "weights"):
+    turned = trace.model.config.position == "rotary"  # then what is turned is kept
+    parts = {"q": "Q", "k": "K", "v": "V"}
+    parts |= {"q_rotated": "Q′", "k_rotated": "K′"} if turned else {}
+    for part, label in (parts | {"weights": "A"}).items():
         shape = trace.shape(name(look, part))
         longest = [n_ctx if size == n and i > 0 else size for i, size in enumerate(shape)]
         if part != "weights":
             longest = [shape[0], n_ctx, shape[2]]
         count, most = math.prod(shape), math.prod(longest)
-        life = "cached" if part in "kv" and trace.model.config.causal else "gone"
-        rows.append(
-            _line(look, "A" if part == "weights" else part.upper(), shape, count, most, life)
-        )
+        kept = part in ("k_rotated" if turned else "k", "v") and trace.model.config.causal
+        rows.append(_line(look, label, shape, count, most, "cached" if kept else "gone"))
     heads = ["", *(t(f"qkv.table.{key}") for key in ("shape", "now"))]
     heads += [t("qkv.table.longest", n=n_ctx), t("qkv.table.life")]
     return facts(heads, rows)
@@ -202,6 +203,9 @@ def words(look: Look) -> dict[str, object]:
         "layer": str(look.layer),
         "heads": config.n_heads,
         "n": config.n_heads,
+        "kv": config.n_kv_heads,
+        "each": config.n_heads // config.n_kv_heads,
+        "kv_head": str(look.kv_head),
         "d": config.d_model,
         "d_head": config.d_head,
         "both": config.n_heads * config.d_head,

@@ -38,7 +38,7 @@ def four(look: Look) -> list[Cut]:
     t, trace, config = look.t, look.trace, look.trace.model.config
     root = number(math.sqrt(config.d_head))
     notes = (
-        "S = Q·Kᵀ",
+        trace.step(names(look)[0]).formula,
         f"S / √{config.d_head} = S / {root}" if config.scaled else t("scores.four.not_scaled"),
         t("scores.four.later" if config.causal else "scores.four.no_mask"),
         t("scores.four.softmax"),

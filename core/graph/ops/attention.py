@@ -37,6 +37,10 @@ class Rotate(Op):
             return torch.cat(turned, dim=-1)
         return torch.stack(turned, dim=-1).flatten(-2)
 
+    def pair(self, nth: int, width: int) -> tuple[int, int]:
+        """Which two of the `width` elements of a row are its nth pair."""
+        return (nth, nth + width // 2) if self.layout == "half" else (2 * nth, 2 * nth + 1)
+
     def angles(self, x: Tensor, positions: Tensor) -> Tensor:
         """The angle of each pair at each position, [pos, d_head / 2], in radians.
 
