@@ -232,8 +232,8 @@ def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
 
 def image(cut: Cut) -> str:
     """A picture with one dot per cell, or for the strongest of several."""
-    values = pooled(cut.values if cut.new is None else np.where(cut.new, 0.0, cut.values))
-    if cut.kind == "share":
-        masked = None if cut.masked is None else pooled(cut.masked.astype(int)).astype(bool)
-        return share_picture(values, masked)
-    return signed_picture(values, cut.limit)
+    values = cut.values if cut.new is None else np.where(cut.new, 0.0, cut.values)
+    if cut.kind != "share":
+        return signed_picture(pooled(values), cut.limit)
+    values = pooled(values if cut.masked is None else np.where(cut.masked, -np.inf, values))
+    return share_picture(values, np.isneginf(values))

@@ -87,14 +87,18 @@ def _scaled(values: np.ndarray, limit: float) -> np.ndarray:
     return parts if root == 1 else np.sign(parts) * np.abs(parts) ** (1 / root)
 
 
-def pooled(values: np.ndarray, widest: int = WIDEST) -> np.ndarray:
-    """At most `widest` rows and columns: of each block of cells the value furthest from 0."""
-    for axis in (0, 1):
-        step = -(-values.shape[axis] // widest)
+def pooled(values: np.ndarray, widest: int = WIDEST, tallest: int = WIDEST) -> np.ndarray:
+    """At most `tallest` rows and `widest` columns: of each block of cells the furthest from 0.
+
+    Masked (−∞) only where the whole block is.
+    """
+    for axis, most in enumerate((tallest, widest)):
+        step = -(-values.shape[axis] // most)
         if step > 1:
             starts = np.arange(0, values.shape[axis], step)
             high = np.maximum.reduceat(values, starts, axis)
-            low = np.minimum.reduceat(values, starts, axis)
+            seen = np.where(np.isneginf(values), np.inf, values)
+            low = np.minimum.reduceat(seen, starts, axis)
             values = np.where(-low > high, low, high)
     return values
 

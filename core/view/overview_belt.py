@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from core.view import scale
-from core.view.figures import cell_colour, signed_picture, svg, token_colour
+from core.view.figures import cell_colour, pooled, signed_picture, svg, token_colour
 from core.view.html import (
     cell,
     chip,
@@ -130,31 +132,31 @@ def _column(look: Look, index: int, name: str) -> str:
             aria_label=look.t("path.block_number", i=str(layer)),
             aria_current="true" if selected else None,
         )
-    few = values.shape[1] <= FEW
-    source = "" if few else f"--picture:url({signed_picture(folded(values), _limit(look))})"
+    few, rows = values.shape[1] <= FEW, look.rows("belt")
+    source = "" if few else f"--picture:url({signed_picture(tiles(values, rows), _limit(look))})"
     found = marks(look, name, (None, None))
     cells = [
-        _several(values, row, few, found)
+        _several(look, row, _slice(i, len(rows)), few, found)
         if isinstance(row, range)
-        else _cell(look, values, row, layer, few, found)
-        for row in look.rows("belt")
+        else _cell(look, values, row, layer, _slice(i, len(rows)), few, found)
+        for i, row in enumerate(rows)
     ]
     return div("column" + (" chosen" if selected else ""), head, *cells, style=source or None)
 
 
-def _several(values: np.ndarray, rows: range, few: bool, found: Marks) -> str:
+def _several(look: Look, rows: range, style: str, few: bool, found: Marks) -> str:
     """Rows that are drawn together; for none, an empty place beside the link that closes."""
     if few or not rows:
         return div("more", "…" if rows else "")
     some = found.part(slice(rows.start, rows.stop)).some()
-    return cell("div", "", some, cls="cell many", style=_slice(rows.start, len(rows), len(values)))
+    says = look.t("overview.belt.many", n=len(rows))
+    return cell("div", "", some, cls="cell many", style=style, title=says)
 
 
-def _cell(look: Look, values: np.ndarray, row: int, layer: int, few: bool, found: Marks) -> str:
-    if few:
-        inner, style = _written(values[row], _limit(look), found.part(row)), None
-    else:
-        inner, style = "", _slice(row, 1, len(values))
+def _cell(
+    look: Look, values: np.ndarray, row: int, layer: int, style: str, few: bool, found: Marks
+) -> str:
+    inner = _written(values[row], _limit(look), found.part(row)) if few else ""
     where = {"token": row} if layer < 0 else {"layer": layer, "token": row}
     says = look.t(
         "overview.belt.cell",
@@ -167,7 +169,7 @@ def _cell(look: Look, values: np.ndarray, row: int, layer: int, few: bool, found
         inner,
         "" if few else found.part(row).some(),
         cls="cell here" if here else "cell",
-        style=style,
+        style=None if few else style,
         tabindex=-1,
         title=says,
         aria_label=says,
@@ -175,19 +177,35 @@ def _cell(look: Look, values: np.ndarray, row: int, layer: int, few: bool, found
     )
 
 
-def folded(values: np.ndarray) -> np.ndarray:
-    """Each row as several lines of a picture, so that every number is wide enough to see."""
-    rows, width = values.shape
-    lines = -(-width // LINE)
-    padded = np.zeros((rows, lines * LINE), values.dtype)
-    padded[:, :width] = values
-    return padded.reshape(rows * lines, LINE)
+def tiles(values: np.ndarray, rows: Sequence[int | range]) -> np.ndarray:
+    """The picture of a column: what is drawn for each of `rows`, in equal room under each other.
+
+    The numbers of a token are folded into lines, wide enough to see. Of several tokens each dot is
+    the number furthest from 0 among some.
+    """
+    n_lines = -(-values.shape[1] // LINE)
+    return np.concatenate([_tile(values[_places(row)], n_lines) for row in rows])
 
 
-def _slice(first: int, many: int, total: int) -> str:
-    """CSS that shows only some rows of a column's picture."""
-    offset = 0.0 if total == many else 100 * first / (total - many)
-    return f"background-size:100% {100 * total / many:.4f}%;background-position:0 {offset:.4f}%"
+def _places(row: int | range) -> slice:
+    return slice(row.start, row.stop) if isinstance(row, range) else slice(row, row + 1)
+
+
+def _tile(values: np.ndarray, n_lines: int) -> np.ndarray:
+    """The numbers of one token, of several or of none, as `n_lines` of LINE."""
+    tile = np.zeros((n_lines, LINE), values.dtype)
+    if len(values) == 1:
+        tile.ravel()[: values.size] = values
+    elif len(values):
+        some = pooled(values, LINE, n_lines)
+        tile[:, : some.shape[1]] = some[np.arange(n_lines) * len(some) // n_lines]
+    return tile
+
+
+def _slice(nth: int, total: int) -> str:
+    """CSS that shows only one of the tiles of a column's picture."""
+    offset = 100 * nth / max(1, total - 1)
+    return f"background-size:100% {100 * total}%;background-position:0 {offset:.4f}%"
 
 
 def _written(values: np.ndarray, limit: float, found: Marks) -> str:

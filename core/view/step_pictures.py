@@ -9,6 +9,7 @@ from core.view import scale
 from core.view.elements import generic
 from core.view.figures import (
     colour_picture,
+    pooled,
     share_picture,
     signed_picture,
     token_colour,
@@ -34,6 +35,7 @@ from core.view.marks import Marks, beside, marks, was
 SMALL = 8  # rows and columns up to which numbers are written into the cells of a toy model
 FEW = 4  # columns up to which they are in any model
 TOP = 40  # tokens of a large vocabulary that are drawn
+DOTS = 192  # of a picture each way, at most: it is no higher than that
 STREAM = ("embed.sum", "resid_in", "resid_mid", "resid_out")
 UNCOLOURED = 1e9
 SHARES = ("attn.weights", "probs")
@@ -57,7 +59,7 @@ def picture(look: Look, name: str, legend: bool = True) -> str:
             return _written(look, name, values, columns, UNCOLOURED, 0)
         largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
         return _written(look, name, values, columns, limit, 2 if largest >= 0.05 else 4)
-    source = signed_picture(values, limit)
+    source = signed_picture(pooled(values, DOTS, DOTS), limit)
     drawn = _framed(look, name, source, values, "key" in step.axes)
     return drawn + (signed_legend(limit, "") if legend else "")
 
@@ -119,11 +121,12 @@ def own_row(look: Look, name: str) -> np.ndarray | None:
 
 def _two_dimensional(look: Look, name: str) -> tuple[np.ndarray, list[str]]:
     """A step as rows of tokens (of the selected head, if it has heads), and column labels."""
-    values, axes = look.values(name).astype(np.float64), look.trace.step(name).axes
+    values, axes = look.values(name), look.trace.step(name).axes
     if axes[0] == "head":
         values = values[look.head]
     elif axes[0] == "kv_head":
         values = values[look.kv_head]
+    values = values.astype(np.float64)
     if values.ndim == 1:
         values = values[:, None]
     labels = look.trace.tokens if axes[-1] == "key" else []
@@ -141,7 +144,8 @@ def _shares(look: Look, name: str, values: np.ndarray, columns: list[str]) -> st
     if _has_room(look, values):
         digits = 0 if name == "embed.onehot" else 2
         return _written(look, name, values, columns, None, digits)
-    source = share_picture(values, masked=masked)
+    dots = pooled(np.where(masked, -np.inf, values), DOTS, DOTS)
+    source = share_picture(dots, np.isneginf(dots))
     drawn = _framed(look, name, source, values, across=True)
     return drawn + share_legend("")
 

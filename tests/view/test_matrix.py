@@ -259,6 +259,11 @@ def test_pooling_keeps_the_strongest_value_and_its_sign():
     assert pooled(values, widest=5) is values
 
 
+def test_pooling_hides_only_what_is_masked_as_a_whole():
+    values = np.array([[1.0, -np.inf, -np.inf, -np.inf], [2.0, -5.0, -np.inf, -np.inf]])
+    assert pooled(values, 2, 1).tolist() == [[-5.0, -np.inf]]
+
+
 def test_pictures_are_drawn_for_every_kind(trace):
     for name in ("scores_masked", "weights"):
         picture = image(cut(trace, f"blocks.0.attn.{name}", (0, None, None)))

@@ -8,7 +8,7 @@ import pytest
 from core.models.catalogue import load
 from core.view import tokens_pictures
 from core.view.look import Look, shortened
-from core.view.overview_belt import LINE, belt, folded
+from core.view.overview_belt import LINE, belt, tiles
 from core.view.overview_path import group_of, path, stop_of
 from core.view.step_words import step_key
 from core.view.strip import STOPS
@@ -70,12 +70,21 @@ def test_belt_has_a_cell_for_each_token_and_block():
     assert len(re.findall(r"--picture:url", made)) == model.config.n_layers + 1
 
 
-def test_folding_keeps_every_value_in_reading_order():
+def test_a_column_keeps_every_value_of_a_row_in_reading_order():
     values = np.arange(100, dtype=float).reshape(2, 50)
-    lines = folded(values)
+    lines = tiles(values, [0, 1])
     assert lines.shape == (4, LINE)
     assert list(lines[:2].ravel()[:50]) == list(range(50))
     assert list(lines[2:].ravel()[:50]) == list(range(50, 100))
+
+
+def test_rows_drawn_together_have_the_room_of_one_and_show_what_is_furthest_from_0():
+    values = np.zeros((40, 64))
+    values[3, 0], values[4, 1], values[30, 63], values[39, 5] = 1.0, -2.0, 3.0, 9.0
+    lines = tiles(values, [0, range(1, 39), range(39, 39), 39])
+    assert lines.shape == (8, LINE)
+    assert lines[2:4].tolist() == [[-2.0, *[0.0] * 31], [*[0.0] * 31, 3.0]]
+    assert not lines[4:6].any() and lines[6:].sum() == 9.0
 
 
 @pytest.mark.parametrize("here", [0, 7, 128, 255])
