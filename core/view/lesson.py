@@ -36,7 +36,7 @@ class Lesson:
             at = view.state.asked.get(opened.LINK_AT)
             st.session_state[opened.AT] = self._key(at) if at else ""
         lead = tag("h1", esc(self.text("title"))) + para(self.text("lead"), "lead")
-        st.html(lead + (para(view.t("lesson.do"), "to-do") if opens else ""))
+        st.html(lead + (para(_to_do(view), "to-do") if opens else ""))
 
     def text(self, key: str, **values: object) -> str:
         """A text of this page."""
@@ -200,3 +200,10 @@ def _same_scale(cuts: Sequence[Cut]) -> bool:
 def _shape(trace: PromptTrace, name: str) -> str:
     sizes = " × ".join(f"{size:,}" for size in trace.shape(name))
     return f"{within(name)} [{sizes}]"
+
+
+def _to_do(view: View) -> str:
+    """What can be done with the numbers of the page as it is shown now."""
+    if view.look.hidden is not None:
+        return view.t("lesson.do.guess")
+    return view.t("lesson.do.change" if view.look.side == "after" else "lesson.do.back")

@@ -147,3 +147,18 @@ def test_pages_say_first_what_to_do():
     said_first = "double-click it to change it."
     assert said_first in said(example())
     assert said_first not in said(open_page("sizes"))  # nothing of a trace can be opened there
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"predict": "on"}, "can be changed again once you have checked your guess"),
+        ({"side": "before"}, "To change one, choose “After” above"),
+        ({"side": "difference"}, "To change one, choose “After” above"),
+    ],
+)
+def test_pages_say_where_numbers_cannot_be_changed(asked, words):
+    where = {"model": "worked-example", "preset": "block", "edits": "v1~~scaled~off"}
+    text = said(open_page("stream", **where, **asked))
+    assert words in text
+    assert "double-click it to change it" not in text
