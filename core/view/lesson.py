@@ -27,16 +27,19 @@ from core.view.sketch import block_links
 class Lesson:
     """Draws the parts of one page in order and counts them; texts are under the page's name."""
 
-    def __init__(self, view: View, *, opens: bool = True) -> None:
-        """opens: whether the page has numbers of a trace that can be opened and changed."""
+    def __init__(self, view: View, *, opens: bool = True, lead: str = "lead") -> None:
+        """opens: whether the page has numbers of a trace that can be opened and changed.
+
+        lead: the key of the text that begins the page, where it depends on the model.
+        """
         self.view = view
         self._count = count(1)
         self._panel_drawn = False
         if "open" in view.state.asked:  # by a link, of a picture that may have said which it is
             at = view.state.asked.get(opened.LINK_AT)
             st.session_state[opened.AT] = self._key(at) if at else ""
-        lead = tag("h1", esc(self.text("title"))) + para(self.text("lead"), "lead")
-        st.html(lead + (para(_to_do(view), "to-do") if opens else ""))
+        begins = tag("h1", esc(self.text("title"))) + para(self.text(lead), "lead")
+        st.html(begins + (para(_to_do(view), "to-do") if opens else ""))
 
     def text(self, key: str, **values: object) -> str:
         """A text of this page."""
@@ -187,8 +190,8 @@ class Lesson:
         return div(
             "formula-row",
             tag("b", esc(f"{within(name)}: {step.formula}")),
-            tag("span", esc(shapes), cls="shapes"),
-            tag("span", esc(numbers), cls="numbers"),
+            tag("span", esc(shapes), cls="formula-shapes"),
+            tag("span", esc(numbers), cls="formula-numbers"),
         )
 
 

@@ -55,8 +55,9 @@ def test_a_place_on_the_overview_opens_the_part_that_it_is_in(page, settled, exp
     expect(page.locator("details[data-fold=attention] #stop-qkv")).to_be_visible()
 
 
-def test_sums_are_seen_with_their_results_on_a_phone(new_page, settled):
-    page = new_page(viewport={"width": 390, "height": 844}, locale="en-US")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_sums_are_seen_with_their_results(new_page, settled, width):
+    page = new_page(viewport={"width": width, "height": 844}, locale="en-US")
     page.goto("/sizes?card=GPT-3+175B")
     settled(page, 60_000)
     assert page.locator(".sums").count() == 7
@@ -78,3 +79,14 @@ def test_the_heads_of_a_block_stand_in_one_line_on_a_laptop(new_page, settled):
     heads = page.locator(".cache-row").first.locator(".kv-pair").all()
     assert len(heads) == 4
     assert len({round(head.bounding_box()["y"]) for head in heads}) == 1
+
+
+def test_written_out_sums_stay_inside_their_fold(page, settled):
+    page.goto("/qkv?model=bundled")
+    settled(page)
+    fold = page.locator("details", has=page.locator(".formula-row")).first
+    fold.locator("summary").click()
+    right = fold.bounding_box()["x"] + fold.bounding_box()["width"]
+    boxes = [one.bounding_box() for one in fold.locator(".formula-row span").all()]
+    assert len(boxes) >= 6
+    assert all(box["x"] + box["width"] <= right for box in boxes)
