@@ -32,7 +32,7 @@ class Guess:
 
 def standing(trace: PromptTrace, pos: int, token_id: int) -> Standing:
     """How likely a token is after position `pos`, among the whole vocabulary."""
-    logits = trace["logits"][pos]
+    logits = trace.row("logits", pos)
     with torch.inference_mode():
         own = logits[token_id]
         prob = (own - logits.logsumexp(dim=-1)).exp().item()

@@ -126,7 +126,7 @@ def attribution(trace: PromptTrace, token_id: int, pos: int = -1) -> Attribution
         towards = direction(trace, token_id)
         pushes, constant = _through_final_norm(trace, rows, towards, pos)
     values = (Push(step, value) for step, value in zip(steps, pushes.tolist(), strict=True))
-    return Attribution(tuple(values), constant, trace["logits"][pos, token_id].item())
+    return Attribution(tuple(values), constant, trace.row("logits", pos)[token_id].item())
 
 
 def check_adds_up(config: Config) -> None:

@@ -18,6 +18,7 @@ from core.graph.op import Cost, Input, Variable
 from core.graph.packed import pack_like
 
 MEGABYTE = 2**20
+ROWS = 64  # single rows that a trace keeps of steps too large to keep
 
 
 class Trace:
@@ -61,6 +62,7 @@ class Trace:
         self.reached = self._reach()
         self._kept = dict(inputs)
         self._recent: OrderedDict[str, Tensor] = OrderedDict()
+        self._rows: OrderedDict[tuple[str, int], Tensor] = OrderedDict()
         self._memory = memory
         alike = base is not None and base.graph is graph
         self._size = base._size if alike else self._total(inputs)
@@ -150,6 +152,23 @@ class Trace:
             for step in steps:
                 self._remember(step.name, values[step.name])
             return {step.name: values[step.name] for step in steps}
+
+    def row(self, name: str, index: int = -1) -> Tensor:
+        """The values of a step at one index of its first axis, as of the logits those of a token.
+
+        They are kept where the whole step is too large to be. Raises KeyError, IndexError.
+        """
+        index = range(self.shape(name)[0])[index]
+        with self._lock, torch.inference_mode():
+            if name in self._kept or self._keep_all:
+                return self[name][index]
+            key = name, index
+            if key not in self._rows:
+                self._rows[key] = self[name][index].clone()
+            self._rows.move_to_end(key)
+            if len(self._rows) > ROWS:
+                self._rows.popitem(last=False)
+            return self._rows[key]
 
     def capture(self) -> dict[str, Tensor]:
         """Every step at once, by name in execution order; this trace then keeps them all."""

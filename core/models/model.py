@@ -115,11 +115,11 @@ class PromptTrace(Trace):
     def next_probs(self) -> Tensor:
         """The probability of every token to come after the last, [vocab]."""
         with torch.inference_mode():
-            return torch.softmax(self["logits"][-1], dim=-1)
+            return torch.softmax(self.row("logits"), dim=-1)
 
     def top(self, k: int = 10, pos: int = -1) -> list[Candidate]:
         """The `k` most probable tokens after position `pos`, the likeliest first."""
-        logits = self["logits"][pos]
+        logits = self.row("logits", pos)
         with torch.inference_mode():
             probs = torch.softmax(logits, dim=-1)
             values, ids = probs.topk(min(k, len(probs)))

@@ -16,6 +16,7 @@ from core.view.figures import (
     POSITIVE,
     SHARE,
     SHARES,
+    WIDEST,
     degree,
     pooled,
     share_picture,
@@ -230,10 +231,11 @@ def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
     ]
 
 
-def image(cut: Cut) -> str:
-    """A picture with one dot per cell, or for the strongest of several."""
+def image(cut: Cut, most: int = WIDEST) -> str:
+    """A picture with one dot per cell, or for the strongest of several; `most` dots each way."""
     values = cut.values if cut.new is None else np.where(cut.new, 0.0, cut.values)
     if cut.kind != "share":
-        return signed_picture(pooled(values), cut.limit)
-    values = pooled(values if cut.masked is None else np.where(cut.masked, -np.inf, values))
+        return signed_picture(pooled(values, most, most), cut.limit)
+    seen = values if cut.masked is None else np.where(cut.masked, -np.inf, values)
+    values = pooled(seen, most, most)
     return share_picture(values, np.isneginf(values))

@@ -27,7 +27,8 @@ HATCHED = 384  # pixels of a picture with masked cells; those of many cells have
 STRIPES = 16  # along the side of a picture, at most: they can be told apart in a small one too
 STRIPE, TINT = 150, 50  # how strong the grey of masked cells is in stripes, and between wide ones
 SMALL_PICTURE = 4096  # cells of a picture worth remembering
-WIDEST = 2048  # pixels of a picture; beyond, each stands for several cells
+WIDEST = 768  # dots of a picture each way; beyond, each stands for several cells
+THUMBNAIL = 192  # of a picture that is chosen among others, or stands on a card
 
 
 class Root(float):
@@ -109,6 +110,7 @@ def token_ink(position: int) -> str:
     return f"light-dark({colour},color-mix(in srgb,{colour} 50%,white))"
 
 
+@lru_cache(maxsize=128)
 def colour_picture(positions: int, across: bool) -> str:
     """One pixel per token in its colour, along a picture's side (or its top: `across`)."""
     rgb = np.array([_rgb(token_colour(i)) for i in range(positions)], np.uint8)

@@ -9,7 +9,7 @@ from core.generate.cache import KVCache
 from core.models.model import PromptTrace
 from core.view import matrix, scale
 from core.view.cut import Cut
-from core.view.figures import signed_picture, token_colour
+from core.view.figures import THUMBNAIL, pooled, signed_picture, token_colour
 from core.view.generation_writer import Writer
 from core.view.html import div, esc, image, para, shown, tag, tiny
 from core.view.lesson import Lesson
@@ -44,7 +44,8 @@ def _pass(
     token = shown(look.trace.tokens[start], 12)
     label = lesson.text("passes.wide", n=n) if not start else lesson.text("passes.row", token=token)
     says = lesson.text("passes.says_picture", n=n, width=values.shape[1])
-    picture = image(signed_picture(values.astype(np.float64), limit), says, style=f"--rows:{n}")
+    dots = pooled(values.astype(np.float64), tallest=THUMBNAIL)
+    picture = image(signed_picture(dots, limit), says, style=f"--rows:{n}")
     edge = f"border-color:{token_colour(start)}" if start else None
     name = tag("span", esc(label), cls="name", style=edge)
     return tag("li", name, picture, cls="pass now" if now else "pass")
@@ -107,7 +108,7 @@ def _pair(lesson: Lesson, look: Look, cache: KVCache, layer: int, head: int, new
         values = cache.values()[name][head].double().cpu().numpy()
         # The cache's names are not in a full trace; its keys and values have the same scale there.
         limit = scale.end(look.trace, f"blocks.{layer}.attn.{part}")
-        picture = image(signed_picture(values, limit), "")
+        picture = image(signed_picture(pooled(values, tallest=THUMBNAIL), limit), "")
         frame = tag("i", cls="new-rows", style=f"--from:{(n - new) / n:.3%}")
         pictures.append(div("kept", picture, frame, tag("b", part.upper())))
     each = 2 * n * config.d_head * look.trace.model.dtype.itemsize

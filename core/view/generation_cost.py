@@ -36,7 +36,7 @@ COUNTS = {
 def compare(lesson: Lesson, writer: Writer, look: Look, step: PromptTrace) -> None:
     """The logits of both ways, for the tokens that they rank first."""
     lesson.part("compare")
-    alone, full = step["logits"][-1], look.trace["logits"][-1]
+    alone, full = step.row("logits"), look.trace.row("logits")
     gap = (alone.double() - full.double()).abs()
     heads = [lesson.text(f"compare.{key}") for key in ("token", *WAYS, "gap")]
     rows = [

@@ -29,7 +29,7 @@ from core.view.compare import marked
 from core.view.component import component
 from core.view.cut import PICKS, Cut, cut
 from core.view.elements import BadLink
-from core.view.figures import WIDEST, degree
+from core.view.figures import THUMBNAIL, WIDEST, degree
 from core.view.look import Look
 from core.view.marks import marks
 from core.view.state import CLICK
@@ -129,7 +129,7 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
         "current": look.head,
         "heads": [
             {
-                "picture": image(found),
+                "picture": image(found, THUMBNAIL),
                 "changed": marks(look, name, found.index).some(),
                 "text": t("matrix.head", i=str(i)),
                 "label": t("matrix.head_says", i=str(i), name=called(look, found)),

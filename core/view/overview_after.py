@@ -44,7 +44,7 @@ def moved(compared: Comparison) -> float:
 
 
 def _last_rows(compared: Comparison) -> tuple[torch.Tensor, torch.Tensor] | None:
-    before, after = (trace["probs"][-1].cpu() for trace in (compared.before, compared.after))
+    before, after = (trace.row("probs").cpu() for trace in (compared.before, compared.after))
     return (before, after) if before.shape == after.shape else None
 
 

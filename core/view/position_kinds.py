@@ -10,18 +10,36 @@ from torch import Tensor
 
 from core.analysis import position as analysis
 from core.view import scale
-from core.view.figures import TOKEN_COLOURS, signed_picture, svg
+from core.view.figures import TOKEN_COLOURS, pooled, signed_picture, svg
 from core.view.html import div, esc, image, number, signed_legend, small_matrix, tag, tiny
 from core.view.look import Look
 from core.view.sketch import arrow
 
 SHIFTS = DISTANCES = 4
 CLOCKS = 4
+MOST_PLACES = 512  # that are compared with each other; beyond, only as far as the text is long
 HEIGHT, WIDTH = 60, 400  # of a curve's own coordinates
 MIDDLE = (
     f'<path d="M0 {HEIGHT / 2}H{WIDTH}" stroke="#8b95a1" stroke-width="1" opacity="0.5" '
     'vector-effect="non-scaling-stroke"/>'
 )
+
+
+def tables(look: Look) -> dict[str, Tensor]:
+    """For each way of saying where a token stands, a row of numbers for each place.
+
+    Of a long context the places around the one where we look are left, up to MOST_PLACES, from 0.
+    """
+    trace = look.trace
+    config = trace.model.config
+    n = min(config.n_ctx, max(MOST_PLACES, look.token + 1))
+    found = {"sinusoidal": analysis.sinusoids(n, config.d_model + config.d_model % 2)}
+    if "embed.W_P" in trace.weights:
+        found = {"learned": trace.weights["embed.W_P"][:n]} | found
+    if config.position == "rotary" and config.n_layers:
+        query = _adjacent(look, trace["blocks.0.attn.q"][look.head, look.token])
+        found = {"turned": analysis.turned(query, n, config.rotary_base)} | found
+    return found
 
 
 def columns(d_model: int) -> list[int]:
@@ -77,7 +95,7 @@ def alike(look: Look, tables: dict[str, Tensor]) -> str:
         n = len(cosines)
         says = look.t("position.alike.picture", n=n)
         mark = div("mark", style=f"top:{100 * look.token / n:.3f}%;height:{max(100 / n, 0.8):.3f}%")
-        picture = div("pixels", image(signed_picture(cosines, 1.0), says), mark)
+        picture = div("pixels", image(signed_picture(pooled(cosines), 1.0), says), mark)
         title = tag("h4", esc(look.t(f"position.tables.{name}", width=table.shape[1])))
         ends = div("ends", tag("span", "0"), tag("span", esc(str(n - 1))))
         said = tag("p", esc(_most_alike(look, cosines)))
@@ -102,15 +120,30 @@ def _most_alike(look: Look, cosines: np.ndarray) -> str:
 
 
 def vectors(look: Look) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """A query and a key of the first block: at each place, and turned as rotary would turn them."""
+    """A query and a key of the first block: at each place, and turned as rotary would turn them.
+
+    At each place: with the rows that the model adds; sine and cosine, if it adds none.
+    """
     trace = look.trace
+    config = trace.model.config
     n = SHIFTS + DISTANCES - 1
     ids = trace.ids[look.token], trace.ids[0]
-    places = min(n, trace.model.config.n_ctx)
-    q, k = analysis.query_and_key(trace, *ids, look.head, places)
+    places = min(n, config.n_ctx)
+    adds = config.position in ("learned", "sinusoidal")
+    adding = trace if adds else trace.switch(position="sinusoidal")
+    q, k = analysis.query_and_key(adding, *ids, look.head, places)
     bare = trace.switch(position="none")
-    q_bare, k_bare = (rows[0] for rows in analysis.query_and_key(bare, *ids, look.head, 1))
-    return q, k, analysis.turned(q_bare, n), analysis.turned(k_bare, n)
+    pairs = (_adjacent(look, rows[0]) for rows in analysis.query_and_key(bare, *ids, look.head, 1))
+    q_turned, k_turned = (analysis.turned(row, n, config.rotary_base) for row in pairs)
+    return q, k, q_turned, k_turned
+
+
+def _adjacent(look: Look, row: Tensor) -> Tensor:
+    """A query or key whose pairs stand beside each other, however the model has them."""
+    config = look.trace.model.config
+    if config.position != "rotary" or config.rotary_layout == "interleaved":
+        return row
+    return torch.stack(row.chunk(2), dim=-1).flatten()
 
 
 def distances(look: Look, q: Tensor, k: Tensor, key: str) -> str:

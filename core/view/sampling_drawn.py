@@ -51,7 +51,7 @@ def draw_at(trace: PromptTrace, pos: int, settings: Settings, nth: int) -> Drawn
     """The draw after one position of a trace; None where its logits are no numbers."""
     previous = list(trace.ids[: pos + 1])
     try:
-        chosen = settings.distribution(trace["logits"][pos], previous)
+        chosen = settings.distribution(trace.row("logits", pos), previous)
     except SamplingError:
         return None
     value = sampling.draws(settings.seed, nth + 1)[-1].item()

@@ -115,12 +115,12 @@ def _ends(look: Look) -> tuple[int, int] | None:
 def _entropies(trace: PromptTrace, rows: tuple[int, ...]) -> list[float]:
     """How open each position is, in nats."""
     with torch.inference_mode():
-        probs = trace["logits"][list(rows)].softmax(-1)
+        probs = torch.stack([trace.row("logits", row) for row in rows]).softmax(-1)
         return (-torch.xlogy(probs, probs).sum(-1)).tolist()
 
 
 def _place(look: Look, pos: int) -> Place:
-    logits = look.trace["logits"][pos]
+    logits = look.trace.row("logits", pos)
     k = k_of(look)
     return Place(pos, core.distribution(logits, top_p=P), core.distribution(logits, top_k=k))
 

@@ -14,6 +14,7 @@ from core.analysis import attention
 from core.view import elements, matrix
 from core.view.board import image
 from core.view.cut import Cut
+from core.view.figures import THUMBNAIL
 from core.view.html import cell, div, esc, number, para, percent, tag, tiny
 from core.view.look import Look
 from core.view.marks import marks
@@ -85,7 +86,7 @@ def chosen(look: Look, cuts: list[Cut]) -> list[Cut]:
 def _choice(look: Look, cut: Cut) -> list[str]:
     """A matrix as a picture to choose, with its name and formula above."""
     changed = marks(look, cut.name, cut.index)
-    picture = framed(look, image(cut), cut.title, len(look.trace), changed)
+    picture = framed(look, image(cut, THUMBNAIL), cut.title, len(look.trace), changed)
     return [tag("b", esc(cut.title)), tag("span", esc(cut.note), cls="formula"), picture]
 
 

@@ -8,6 +8,7 @@ from core.graph import Ref
 from core.view import scale
 from core.view.elements import generic
 from core.view.figures import (
+    THUMBNAIL,
     colour_picture,
     pooled,
     share_picture,
@@ -35,7 +36,6 @@ from core.view.marks import Marks, beside, marks, was
 SMALL = 8  # rows and columns up to which numbers are written into the cells of a toy model
 FEW = 4  # columns up to which they are in any model
 TOP = 40  # tokens of a large vocabulary that are drawn
-DOTS = 192  # of a picture each way, at most: it is no higher than that
 STREAM = ("embed.sum", "resid_in", "resid_mid", "resid_out")
 UNCOLOURED = 1e9
 SHARES = ("attn.weights", "probs")
@@ -59,7 +59,7 @@ def picture(look: Look, name: str, legend: bool = True) -> str:
             return _written(look, name, values, columns, UNCOLOURED, 0)
         largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
         return _written(look, name, values, columns, limit, 2 if largest >= 0.05 else 4)
-    source = signed_picture(pooled(values, DOTS, DOTS), limit)
+    source = signed_picture(pooled(values, THUMBNAIL, THUMBNAIL), limit)
     drawn = _framed(look, name, source, values, "key" in step.axes)
     return drawn + (signed_legend(limit, "") if legend else "")
 
@@ -144,7 +144,7 @@ def _shares(look: Look, name: str, values: np.ndarray, columns: list[str]) -> st
     if _has_room(look, values):
         digits = 0 if name == "embed.onehot" else 2
         return _written(look, name, values, columns, None, digits)
-    dots = pooled(np.where(masked, -np.inf, values), DOTS, DOTS)
+    dots = pooled(np.where(masked, -np.inf, values), THUMBNAIL, THUMBNAIL)
     source = share_picture(dots, np.isneginf(dots))
     drawn = _framed(look, name, source, values, across=True)
     return drawn + share_legend("")

@@ -12,8 +12,10 @@ import numpy as np
 
 from core.view import scale
 from core.view.figures import (
+    THUMBNAIL,
     cell_colour,
     colour_picture,
+    pooled,
     share_colour,
     share_picture,
     signed_picture,
@@ -181,7 +183,7 @@ def columns_by_part(
     caption = tag("caption", esc(says), cls="unseen")
     if values.shape[1] > FEW or len(values) > FEW:
         height = f"height:{min(max(10 * len(values), 40), 300)}px"
-        drawn = image(signed_picture(values, limit), says, cls="large", style=height)
+        drawn = image(signed_picture(pooled(values), limit), says, cls="large", style=height)
         body = tag("tr", tag("td", drawn, colspan=values.shape[1]))
     else:
         body = "".join(_signed_line(row, limit) for row in values.tolist())
@@ -222,7 +224,8 @@ def square(
     n, nowhere = len(shares), np.zeros(shares.shape, bool)
     hidden, gone = (nowhere if where is None else where for where in (hidden, gone))
     if n > most:
-        drawn = share_picture(shares, masked=hidden | gone)
+        dots = pooled(np.where(hidden | gone, -np.inf, shares), THUMBNAIL, THUMBNAIL)
+        drawn = share_picture(dots, np.isneginf(dots))
         return framed(look, drawn, caption, n)
     heads = (tag("th", _name(look, i), scope="col") for i in range(n))
     body = (_line(look, i, shares[i], hidden[i], gone[i]) for i in range(n))

@@ -287,3 +287,16 @@ def test_the_tensors_a_model_was_made_from_stay_independent():
     for value in tensors.values():
         value.zero_()
     assert same_bits(own.forward(IDS), model.forward(IDS))
+
+
+@pytest.mark.parametrize("memory", [2000, 10**9])
+def test_a_row_is_that_of_the_step_and_computed_once(memory):
+    model, log = counted("gpt2")
+    trace = short_of_memory(model, IDS, memory)
+    row = trace.row("logits", -2)
+    assert same_bits(row, build(**CONFIGS["gpt2"]).trace(IDS)["logits"][-2])
+    trace["blocks.0.attn.scores"], trace["blocks.1.mlp.act"]
+    log.clear()
+    assert same_bits(trace.row("logits", len(IDS) - 2), row) and not log
+    with pytest.raises(IndexError):
+        trace.row("logits", len(IDS))
