@@ -12,6 +12,15 @@ TOO_WIDE = """() => {
     return main.scrollWidth - main.clientWidth;
 }"""
 
+NEAREST = """() => {
+    const sides = [...document.querySelectorAll('.strip .much')].map((numbers) => {
+        const range = document.createRange();
+        range.selectNodeContents(numbers);
+        return range.getBoundingClientRect();
+    });
+    return Math.min(...sides.slice(1).map((side, i) => side.left - sides[i].right));
+}"""
+
 
 def test_a_cell_of_the_map_leads_to_its_step_block_and_token(page, settled, expect):
     page.goto(f"/?{EDIT}&layer=2")
@@ -47,3 +56,20 @@ def test_the_strip_with_its_numbers_fits_a_laptop_and_a_telephone(new_page, sett
         assert size == 390 or page.evaluate(FITS)
         assert page.evaluate(TOO_WIDE) <= 0
         page.context.close()
+
+
+def test_stops_that_changed_their_shape_stand_apart(new_page, settled):
+    for size, lang in ((1280, "en"), (390, "ko")):
+        page = new_page(viewport={"width": size, "height": 844})
+        page.goto(f"/scores?model=worked-example&edits=v1~~heads~one&lang={lang}")
+        settled(page)
+        assert page.evaluate(NEAREST) >= 4
+        page.context.close()
+
+
+def test_the_map_of_the_example_fits_a_laptop(new_page, settled):
+    page = new_page(viewport={"width": 1280, "height": 844})
+    page.goto("/?model=worked-example&edits=v1~~blocks.0.attn.W_Q~0-0-1~0.8")
+    settled(page)
+    place = page.get_by_role("grid").first.locator("xpath=..")
+    assert place.evaluate("place => place.scrollWidth - place.clientWidth") <= 0
