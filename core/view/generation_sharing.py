@@ -31,4 +31,5 @@ def sharing(lesson: Lesson, writer: Writer, look: Look) -> None:
         for ways_n in ways
     ]
     heads = [lesson.text(f"sharing.{key}") for key in ("way", "per_token")]
-    st.html(facts([*heads, lesson.text("sharing.now", n=len(look.trace))], rows))
+    heads.append(lesson.text("sharing.now", n=len(look.trace)))
+    st.html(facts(heads, rows, "plain stacked"))

@@ -108,7 +108,7 @@ def _empty(x: str, y: str) -> go.Figure:
         height=320,
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         font={"size": 16},
-        legend={"orientation": "h", "y": 1.15, "x": 0},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         hovermode="x unified",
     )
     figure.update_xaxes(title=x, rangemode="tozero", automargin=True, fixedrange=True)

@@ -64,12 +64,13 @@ def test_sums_are_seen_with_their_results(new_page, settled, width):
     assert page.evaluate(CUT) == []
 
 
-def test_costs_are_seen_with_their_ratio_on_a_phone(new_page, settled):
+def test_bytes_and_costs_are_seen_with_their_ratio_on_a_phone(new_page, settled):
     page = new_page(viewport={"width": 390, "height": 844}, locale="en-US")
     page.goto("/generation?model=bundled&branches=p_257.2000~@1")
     settled(page, 60_000)
     box = page.locator("tr", has_text="Multiply-adds, this step").get_by_text("×").bounding_box()
     assert box["x"] > 0 and box["x"] + box["width"] <= 390
+    assert page.evaluate(CUT) == []
 
 
 def test_the_heads_of_a_block_stand_in_one_line_on_a_laptop(new_page, settled):
