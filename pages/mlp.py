@@ -21,7 +21,7 @@ from core.view.lesson import Lesson
 def steps(lesson, view, look):
     config = view.model.config
     here = {"token": shown(look.trace.tokens[look.token]), "block": str(look.layer)}
-    lesson.part("steps", **here, small=config.d_model, wide=config.d_mlp)
+    lesson.part(pictures.said(look, "steps"), **here, small=config.d_model, wide=config.d_mlp)
     with lesson.of_block():
         if not config.norms and "attn" not in config.residual:
             lesson.say("raw.says")
@@ -47,7 +47,7 @@ def learned(lesson, look):
 
 def curve(lesson, view, look):
     token, activation = shown(look.trace.tokens[look.token]), view.model.config.activation
-    lesson.part("curve", curve=CURVES[activation])
+    lesson.part(pictures.said(look, "curve"), curve=CURVES[activation])
     lesson.switches("activation")
     many = view.model.config.d_mlp > mlp_curve.FEW
     st.html(mlp_curve.legend(view.t, activation, look.token, token, many))
@@ -60,6 +60,8 @@ def curve(lesson, view, look):
         lesson.say("curve.always", n=count["always"])
     if not many:
         st.html(mlp_curve.table(look))
+    if not mlp_curve.is_gelu(activation):
+        return
     gap = mlp_curve.tanh_gap()
     lesson.say("curve.gap", z=number(gap.z), size=number(gap.size, 5))
     zoom = st.expander(lesson.text("zoom.asks"), key="mlp.zoom", on_change="rerun")
@@ -70,9 +72,8 @@ def curve(lesson, view, look):
 
 
 def one_matrix(lesson, view, look):
-    lesson.part("one")
+    lesson.part(pictures.said(look, "one"))
     if view.model.config.gated:
-        lesson.say("one.gated")
         return
     found = mlp.without_curve(look.trace, look.layer, look.token)
     at = mlp_one_matrix.chosen(look, found)
@@ -85,7 +86,7 @@ def one_matrix(lesson, view, look):
 
 
 def alone(lesson, view, look):
-    lesson.part("alone")
+    lesson.part(pictures.said(look, "alone"))
     token, total = shown(look.trace.tokens[look.token]), view.model.config.d_mlp
     if total > mlp_experiments.FEW:
         lesson.say("alone.all", total=total, token=token)
@@ -105,14 +106,16 @@ with frame.page("mlp") as view:
         curve(lesson, view, look)
         one_matrix(lesson, view, look)
         alone(lesson, view, look)
-        lesson.part("memory", n=mlp_experiments.NEURONS, token=shown(look.trace.tokens[look.token]))
+        here = shown(look.trace.tokens[look.token])
+        lesson.part(pictures.said(look, "memory"), n=mlp_experiments.NEURONS, token=here)
         st.html(mlp_experiments.memory(look))
         lesson.pictures("memory", pictures.steps(look)[-2:-1])
         lesson.say("memory.note")
         lesson.part("size_part", numbers=pictures.gpt3_mlp())
         st.html(pictures.sizes(look))
         lesson.why("why_wide")
-        lesson.why("why_gelu", flat=number(mlp_curve.flat_at()))
+        kind = "silu" if view.model.config.activation == "silu" else "gelu"
+        lesson.why(f"why_{kind}", flat=number(mlp_curve.flat_at(kind)))
         lesson.why("why_share")
         lesson.why("why_dropout")
     else:

@@ -25,9 +25,9 @@ with frame.page("norm") as view:
     lesson.part("deep", **norm_residual.depth())
     st.html(norm_residual.gradients(look))
     lesson.say("deep.why", **norm_residual.depth())
-    lesson.part("steps", anchor="stop-norm", token=token)
-    if pictures.norms(look):
-        place = pictures.chosen(look)
+    place = pictures.chosen(look) if pictures.norms(look) else ""
+    lesson.part(pictures.in_steps(look, place), anchor="stop-norm", token=token)
+    if place:
         st.html(pictures.choice(look, place) + pictures.step_by_step(look, place))
         lesson.matrices("learned", pictures.learned(look, place), numbers=True)
         lesson.say("order.says", cls="outcome", order=pictures.order(look, place))
@@ -37,7 +37,7 @@ with frame.page("norm") as view:
         for i, cuts in enumerate(pictures.boards(look, place)):
             lesson.matrices(f"norm{i}", cuts, follow=True, numbers=True)
         lesson.formula(pictures.steps(look, place))
-        lesson.part("along")
+        lesson.part(pictures.said(look, "along"))
         st.html(pictures.directions(look, place))
     else:
         lesson.elsewhere("no_norm", preset="part-4")
@@ -49,11 +49,11 @@ with frame.page("norm") as view:
         st.html(norm_placement.placements(look))
     else:
         lesson.elsewhere("no_placement", preset="block")
-    if pictures.norms(look):
+    if place:
         facts = pictures.facts(look, place)
-        for why in ("zero", "biased", "dims", "eps", "learned"):
+        for why in pictures.questions(look, place):
             lesson.why(why, **facts)
-    lesson.why("rms")
+    lesson.why(pictures.said(look, "rms"))
     lesson.why("shapes")
     lesson.why("training")
     with st.expander(lesson.text("code")):

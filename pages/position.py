@@ -1,16 +1,22 @@
-"""Position: each place has a row of its own, which is added to the token's row."""
+"""Position: each place has a row of its own that is added, or turns queries and keys."""
 
-from core.view import frame, position_page
+from core.view import frame, position_page, rotation
 from core.view.lesson import Lesson
 
 with frame.page("position") as view:
-    lesson = Lesson(view)
-    position_page.add(lesson)
+    turns = rotation.turns(view.look)
+    lesson = Lesson(view, lead="lead_turned" if turns else "lead")
+    if turns:
+        position_page.turn(lesson)
+        position_page.distance(lesson)
+    else:
+        position_page.add(lesson)
     lesson.switches("position")
     position_page.order(lesson)
     position_page.kinds(lesson)
     lesson.why("which")
-    position_page.distance(lesson)
+    if not turns:
+        position_page.distance(lesson)
     position_page.limit(lesson)
     lesson.why("beyond", ctx=view.model.config.n_ctx)
     lesson.end()

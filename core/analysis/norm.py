@@ -9,6 +9,8 @@ from torch import Tensor
 
 from core.models.model import PromptTrace
 
+DIMS = {"features": -1, "tokens": 0}
+
 
 @dataclass(frozen=True)
 class After:
@@ -24,9 +26,14 @@ def spread(x: Tensor, over: str = "features") -> tuple[Tensor, Tensor]:
     over: "features" gives one of each per token, as LayerNorm has it; "tokens" one per column, as
     a norm over the batch would.
     """
-    dim = {"features": -1, "tokens": 0}[over]
     with torch.inference_mode():
-        return x.mean(dim), x.std(dim, correction=0)
+        return x.mean(DIMS[over]), x.std(DIMS[over], correction=0)
+
+
+def root_mean_square(x: Tensor, over: str = "features") -> Tensor:
+    """The root of the mean of the squares of x [pos, d_model]; over: see `spread`."""
+    with torch.inference_mode():
+        return x.square().mean(DIMS[over]).sqrt()
 
 
 def unbiased(x: Tensor) -> float:

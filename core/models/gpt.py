@@ -149,7 +149,8 @@ def mlp(g: Scope, c: Config, x: Node) -> Node:
         hidden = g.step("mlp.hidden", "pos d_mlp", expanded, "X·W_1" + plus(b_1))
         inner = g.step("mlp.act", "pos d_mlp", activate(hidden), f"{curve}(hidden)")
     contracted = Affine()(inner, W_2, b_2)
-    return g.step("mlp.out", "pos d_model", contracted, "act·W_2" + plus(b_2))
+    read = "product" if c.gated else "act"
+    return g.step("mlp.out", "pos d_model", contracted, f"{read}·W_2" + plus(b_2))
 
 
 def unembedding(g: Scope, c: Config, stream: Node) -> Node:

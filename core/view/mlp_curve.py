@@ -33,7 +33,13 @@ LINES = {  # colour, width, dashes
 
 def kinds(activation: str) -> list[str]:
     """The curves that are drawn: the model's own first."""
-    return list(dict.fromkeys((activation, "gelu_tanh", "gelu", "relu")))
+    others = ("gelu_tanh", "gelu", "relu") if is_gelu(activation) else ("gelu", "relu")
+    return list(dict.fromkeys((activation, *others)))
+
+
+def is_gelu(activation: str) -> bool:
+    """Whether the curve is GELU, exact or with tanh: then both are compared."""
+    return activation.startswith("gelu")
 
 
 def draw(look: Look, key: str) -> None:
@@ -52,13 +58,14 @@ def content(look: Look) -> dict:
     """What the component draws: curves, the token's numbers on the model's own, and texts."""
     t, activation = look.t, look.trace.model.config.activation
     own = np.asarray(values_before_curve(look), np.float64)
+    flat = flat_at("silu" if activation == "silu" else "gelu")
     z = _places(min(-REACH, own.min() - BEYOND), max(REACH, own.max() + BEYOND))
     return {
         "z": _sent(z),
         "range": [z[0].item(), z[-1].item()],
         "curves": [_curve(t, kind, z) for kind in kinds(activation)],
         "points": _points(look, activation, torch.tensor(own)),
-        "flat": {"z": flat_at(), "text": t("mlp.curve.flat", z=number(flat_at()))},
+        "flat": {"z": flat, "text": t("mlp.curve.flat", z=number(flat))},
         "words": _words(look, len(own), CURVES[activation]),
     }
 
@@ -122,9 +129,9 @@ def legend(t: Text, activation: str, token: int, name: str, many: bool) -> str:
 
 
 @cache
-def flat_at() -> float:
-    """Where GELU is flat."""
-    return curves.flat_at("gelu")
+def flat_at(kind: str) -> float:
+    """Where a curve that bends down and up again, GELU or SiLU, is flat."""
+    return curves.flat_at(kind)
 
 
 @cache

@@ -23,6 +23,11 @@ def steps(look: Look) -> list[str]:
     return [mlp.mlp_input(look.trace, look.layer), *(f"{at}.{name}" for name in inner), f"{at}.out"]
 
 
+def said(look: Look, key: str) -> str:
+    """The key of a text: an MLP with a gate has its own."""
+    return f"{key}_gated" if look.trace.model.config.gated else key
+
+
 def before_curve(look: Look) -> str:
     """The step whose numbers go through the curve."""
     return steps(look)[1]
@@ -76,9 +81,9 @@ def _between(look: Look, before: str, name: str, share: float) -> str:
     trace, kind = look.trace, name.rpartition(".")[2]
     weights = [part for part in trace.step(name).inputs if part in trace.weights]
     if not weights:
-        key = "curve" if kind == "act" else "gate"
+        key = said(look, "curve_between") if kind == "act" else "gate_between"
         curve = CURVES[trace.model.config.activation]
-        return div("between", tag("span", esc(look.t(f"mlp.glass.{key}_between", curve=curve))))
+        return div("between", tag("span", esc(look.t(f"mlp.glass.{key}", curve=curve))))
     rows, columns = trace.shape(weights[0])
     symbols = [part.rpartition(".")[2] for part in weights]
     written = " + ".join([f"× {symbols[0]}", *symbols[1:]])

@@ -16,6 +16,8 @@ from core.view.look import Look
 from core.view.marks import marks
 from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, token
 
+SCALED = {"layer": "(x − μ) / √(σ² + ε)", "rms": "x / √(mean(x²) + ε)"}  # by kind of norm
+ROOT = {"layer": "√(σ² + ε)", "rms": "√(mean(x²) + ε)"}  # what is divided by
 MOST = 48  # tokens up to which each has its mean and variance
 NORM = "norm"  # in the address: which norm is looked at
 
@@ -24,6 +26,30 @@ def norms(look: Look) -> list[str]:
     """The norms that can be looked at from here, those of this block first."""
     places = [f"blocks.{look.layer}.ln_1", f"blocks.{look.layer}.ln_2", "ln_f"]
     return [place for place in places if f"{place}.normed" in look.trace]
+
+
+def kind(look: Look) -> str:
+    """Which norm this model has: layer or rms."""
+    return look.trace.model.config.norm
+
+
+def said(look: Look, key: str) -> str:
+    """The key of a text: RMSNorm has its own, which speaks of no mean."""
+    return f"{key}_rms" if kind(look) == "rms" else key
+
+
+def in_steps(look: Look, place: str) -> str:
+    """The key of the text about what the norm does; one without β does not shift."""
+    plain = place and kind(look) == "layer" and f"{place}.beta" not in look.trace.weights
+    return "steps_gamma" if plain else said(look, "steps")
+
+
+def questions(look: Look, place: str) -> list[str]:
+    """What a reader may ask about this norm."""
+    if kind(look) == "rms":
+        return ["eps_rms", "learned_gamma"]
+    shifts = f"{place}.beta" in look.trace.weights
+    return ["zero", "biased", "dims", "eps", "learned" if shifts else "learned_gamma"]
 
 
 def chosen(look: Look) -> str:
@@ -56,14 +82,14 @@ def source(look: Look, place: str) -> str:
 def step_by_step(look: Look, place: str) -> str:
     """One row on its way through a norm, with what each step took."""
     t, here = look.t, look.token
-    measured, formula, square = _measured(look, place)
+    measured, square = _measured(look, place)
     root = (square + look.trace.model.config.norm_eps) ** 0.5
     limit = scale.end(look.trace, f"{place}.out")
     normed = Row(
-        formula,
+        SCALED[kind(look)],
         look.values(f"{place}.normed")[here],
         "÷",
-        note=esc(t("norm.steps.spread", root=significant(root))),
+        note=esc(f"{ROOT[kind(look)]} = {significant(root)}"),
         says=t("steps.norm.normed.title"),
         marks=marks(look, f"{place}.normed", (here, None)),
     )
@@ -73,8 +99,8 @@ def step_by_step(look: Look, place: str) -> str:
     return stack(t, [*measured, normed, *_learned(look, place), total], limit)
 
 
-def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
-    """What is measured of a row, the formula of the next step, and the mean of the squares."""
+def _measured(look: Look, place: str) -> tuple[list[Row], float]:
+    """What is measured of a row, and the mean of the squares."""
     t, trace, here = look.t, look.trace, look.token
     x = look.values(source(look, place))[here]
     changed = marks(look, source(look, place), (here, None))
@@ -85,7 +111,7 @@ def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
         end = scale.end(trace, f"{place}.mean_square")
         square_row = Row("x²", x * x, note=note, says="x²", limit=end)
         rows = [Row("x", x, says="x", marks=changed, limit=read), square_row]
-        return rows, "x / √(mean(x²) + ε)", square
+        return rows, square
     mean, square = (float(look.values(f"{place}.{key}")[here]) for key in ("mean", "var"))
     terms = trace.explain(f"{place}.var", (here,)).terms
     away = np.array([term.factors[0].value for term in terms])
@@ -97,7 +123,7 @@ def _measured(look: Look, place: str) -> tuple[list[Row], str, float]:
         Row("x − μ", away, "−", note=centred, says="x − μ", limit=read),
         Row("(x − μ)²", away * away, note=variance, says="(x − μ)²", limit=end),
     ]
-    return rows, "(x − μ) / √(σ² + ε)", square
+    return rows, square
 
 
 def _learned(look: Look, place: str) -> list[Row]:
@@ -190,42 +216,48 @@ def steps(look: Look, place: str) -> list[str]:
 
 
 def directions(look: Look, place: str) -> str:
-    """Mean and spread along each row, which is done, and down each column, which is not."""
+    """What the norm takes along each row, which is done, and down each column, which is not."""
     t, name = look.t, source(look, place)
     x = look.trace[name]
-    means, spreads = norm.spread(x)
+    taken = _taken(look, x, "features")
     values, changed = look.values(name), marks(look, name, (None, None))
     limit = scale.end(look.trace, name)
     lines = [
-        tag("tr", tag("td", look.gap("along", i), colspan=4))
+        tag("tr", tag("td", look.gap("along", i), colspan=2 + len(taken)))
         if isinstance(i, range)
         else tag(
             "tr",
             tag("th", token(look, i), scope="row"),
             tag("td", bars(values[i], limit, plain(look, i), found=changed.part(i)), cls="wide"),
-            tag("td", esc(significant(means[i].item()))),
-            tag("td", esc(significant(spreads[i].item()))),
+            *(tag("td", esc(significant(values[i].item()))) for values in taken.values()),
         )
         for i in look.rows("along")
     ]
-    head = ("token", "row", "mean", "std")
+    head = ("token", "row", *taken)
     top = tag("tr", *(tag("th", esc(t(f"norm.along.{key}")), scope="col") for key in head))
     table = tag("table", top, *lines, *_down(look, x, limit), cls="followed along")
     return div("scroll", table) + scale.legend(t, ("", limit))
 
 
+def _taken(look: Look, x: Tensor, over: str) -> dict[str, Tensor]:
+    """What this model's norm measures, by the key of its text; over: see `norm.spread`."""
+    if kind(look) == "rms":
+        return {"rms": norm.root_mean_square(x, over)}
+    return dict(zip(("mean", "std"), norm.spread(x, over), strict=True))
+
+
 def _down(look: Look, x: Tensor, limit: float) -> list[str]:
     """The rows beneath: what a norm down the columns would take."""
-    found = norm.spread(x, over="tokens")
+    found = {f"column_{key}": values for key, values in _taken(look, x, "tokens").items()}
     return [
         tag(
             "tr",
             tag("th", esc(look.t(f"norm.along.{key}")), scope="row"),
             tag("td", bars(values.cpu().numpy(), limit, look.t(f"norm.along.{key}")), cls="wide"),
-            tag("td", esc(look.t("norm.along.not_done")), colspan=2),
+            tag("td", esc(look.t("norm.along.not_done")), colspan=len(found)),
             cls="not-done",
         )
-        for key, values in zip(("column_mean", "column_std"), found, strict=True)
+        for key, values in found.items()
     ]
 
 
@@ -253,7 +285,8 @@ def order(look: Look, place: str) -> str:
     x, normed = (look.trace[name][look.token] for name in (source(look, place), f"{place}.normed"))
     kept = norm.same_order(x, normed)
     if len(x) > FEW:
-        return look.t("norm.order.all" if kept else "norm.order.changed", n=len(x))
+        key = "norm.order.all" if kept else "norm.order.changed"
+        return look.t(key, n=len(x), formula=SCALED[kind(look)])
     rank = x.argsort().tolist()
     before, behind = (" < ".join(number(row[i].item()) for i in rank) for row in (x, normed))
     return look.t(

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis import position as analysis
-from core.view import matrix
+from core.view import matrix, rotation
 from core.view import position_kinds as drawn
 from core.view import position_pictures as pictures
 from core.view.html import div, para, shown, tiny
 from core.view.lesson import Lesson
+from core.view.strip import page_link
+
+
+def turn(lesson: Lesson) -> None:
+    """Of a model with rotary positions: by which angles this token's query turns."""
+    look = lesson.view.look
+    words = {"token": shown(look.trace.tokens[look.token]), "head": str(look.head)}
+    lesson.part("turn", **words, **rotation.words(look))
+    with lesson.of_block():
+        st.html(rotation.clocks(look, "q", look.head))
+    lesson.pictures(rotation.AT, rotation.steps(look)[:2])
+    if not rotation.place(look):
+        st.html(para(look.t("qkv.turned.first"), "says"))
+    lesson.formula(rotation.steps(look)[1:2])
+    st.html(page_link(lesson.view.state, lesson.text("turn.link"), "qkv"))
 
 
 def add(lesson: Lesson) -> None:
@@ -38,13 +52,16 @@ def add(lesson: Lesson) -> None:
 def order(lesson: Lesson) -> None:
     """The same tokens in another order, without positions and with them."""
     look = lesson.view.look
-    lesson.part("order")
+    turns = rotation.turns(look)
+    lesson.part("order_turned" if turns else "order")
     test = pictures.reordered(look.trace)
     if test is None:
         st.html(div("notice", para(lesson.text("order.alone")), role="note"))
         return
     lesson.say("order.rows")
     st.html(pictures.moved_rows(look, test))
+    if turns:
+        lesson.say("order_turned.rows")
     if not look.n_layers:
         lesson.elsewhere("order.blocks", preset="block")
         return
@@ -58,17 +75,22 @@ def order(lesson: Lesson) -> None:
 
 
 def kinds(lesson: Lesson) -> None:
-    """Learned and computed rows of places, as curves and compared."""
+    """Learned, computed and turned rows of places, as curves and compared."""
     look = lesson.view.look
     config = look.trace.model.config
-    tables = {"sinusoidal": analysis.sinusoids(config.n_ctx, config.d_model + config.d_model % 2)}
-    if "embed.W_P" in look.trace.weights:
-        tables = {"learned": look.trace.weights["embed.W_P"]} | tables
+    tables = drawn.tables(look)
     lesson.part("kinds", d=config.d_model)
+    if "turned" in tables:
+        lesson.say("kinds.turned", token=shown(look.trace.tokens[look.token]))
+    if (n := len(next(iter(tables.values())))) < config.n_ctx:
+        lesson.say("kinds.some", n=n, total=config.n_ctx)
     st.html(drawn.curves(look, tables))
     lesson.say("alike.reads", place=str(look.token))
     st.html(drawn.alike(look, tables))
-    lesson.say("alike.made_up" if config.n_ctx <= pictures.SMALL else "alike.trained")
+    if "learned" not in tables:
+        lesson.say("alike.computed")
+    else:
+        lesson.say("alike.made_up" if config.n_ctx <= pictures.SMALL else "alike.trained")
 
 
 def distance(lesson: Lesson) -> None:
@@ -82,13 +104,13 @@ def distance(lesson: Lesson) -> None:
         lesson.elsewhere("distance.no_pair", preset="block")
         return
     q, k, q_turned, k_turned = drawn.vectors(look)
+    added = "learned_dots" if "embed.W_P" in look.trace.weights else "sinusoidal_dots"
     tokens = {"query": shown(look.trace.tokens[look.token]), "target": shown(look.trace.tokens[0])}
     lesson.say("clocks.reads", **tokens)
     st.html(drawn.clocks(look, q_turned, k_turned))
     lesson.say("distance.reads", **tokens)
-    learned = drawn.distances(look, q, k, "learned_dots")
     rotary = drawn.distances(look, q_turned, k_turned, "rotary")
-    st.html(div("two", rotary, learned))
+    st.html(div("two", rotary, drawn.distances(look, q, k, added)))
 
 
 def limit(lesson: Lesson) -> None:

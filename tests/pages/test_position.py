@@ -87,7 +87,7 @@ def test_any_text_is_answered(text):
     assert "<img src=x>" not in drawn(open_page("position", model="bundled", prompt=text))
 
 
-@pytest.mark.parametrize("position", ["rotary", "sinusoidal", "none"])
+@pytest.mark.parametrize("position", ["sinusoidal", "none"])
 def test_model_without_a_table_of_places_says_so(position, monkeypatch):
     model = core.load("worked-example", preset="block", position=position)
     monkeypatch.setattr(engine, "load", lambda key, preset: model)
