@@ -5,6 +5,7 @@ from core.graph.edit import EditError, Edits, merged
 from core.graph.explain import Explanation, Factor, Ref, Term
 from core.graph.graph import Graph, PlainForward, Scope, Step
 from core.graph.op import Cost, Node, Op
+from core.graph.recent import Recent
 from core.graph.trace import Trace
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Node",
     "Op",
     "PlainForward",
+    "Recent",
     "Ref",
     "Scope",
     "Step",

@@ -16,6 +16,7 @@ from core.graph.explain import Explanation, Operand
 from core.graph.graph import Graph, Plan, Step
 from core.graph.op import Cost, Input, Variable
 from core.graph.packed import pack_like
+from core.graph.recent import Looked, Recent
 
 MEGABYTE = 2**20
 ROWS = 64  # single rows that a trace keeps of steps too large to keep
@@ -25,8 +26,8 @@ class Trace:
     """The values of all steps for one input, computed lazily and never overwritten.
 
     A trace whose steps fit in `memory` bytes together keeps each one it computes. A larger one
-    keeps the residual stream, and of the rest what was looked at last; it computes the others
-    again when asked, with the same bits.
+    keeps the residual stream, and of the rest what was looked at last, which several traces may
+    share the room for (`recent`); it computes the others again when asked, with the same bits.
 
     A trace may be made from another one, its `base`: by edits, or for a graph that differs in some
     steps. Then it computes only the steps that these reach and takes all other values from the
@@ -47,6 +48,7 @@ class Trace:
         memory: int = 64 * MEGABYTE,
         edits: Edits | None = None,
         base: Trace | None = None,
+        recent: Recent | None = None,
     ) -> None:
         """`sizes` gives the length of every axis word in `graph`; a base has the same inputs.
 
@@ -61,9 +63,9 @@ class Trace:
         self.weights = self._edited(weights)
         self.reached = self._reach()
         self._kept = dict(inputs)
-        self._recent: OrderedDict[str, Tensor] = OrderedDict()
+        self._looked = Looked()
+        self._recent = recent or Recent(memory)
         self._rows: OrderedDict[tuple[str, int], Tensor] = OrderedDict()
-        self._memory = memory
         alike = base is not None and base.graph is graph
         self._size = base._size if alike else self._total(inputs)
         self._keep_all = self._size <= memory
@@ -145,13 +147,16 @@ class Trace:
         """Several steps in one go, which computes what they share only once. Raises KeyError."""
         steps = [self.graph[name] for name in names]
         with self._lock, torch.inference_mode():
-            values = self._run(self.graph.plan([step.name for step in steps], self._have()))
-            for step in steps:
-                if step.name not in values:
-                    values[step.name] = self._operand(step.name)
-            for step in steps:
-                self._remember(step.name, values[step.name])
-            return {step.name: values[step.name] for step in steps}
+            self._make_room(steps)
+            at_hand = {**self._looked, **self._kept}
+            have = at_hand.keys() | (self.graph.steps.keys() - self.reached)
+            computed = self._run(self.graph.plan([step.name for step in steps], have), at_hand)
+            values = at_hand | computed
+            found = {step.name: self._operand(step.name, values) for step in steps}
+            for name, value in found.items():
+                if name not in self._kept:
+                    self._recent.put(self._looked, name, value)
+            return found
 
     def row(self, name: str, index: int = -1) -> Tensor:
         """The values of a step at one index of its first axis, as of the logits those of a token.
@@ -174,7 +179,7 @@ class Trace:
         """Every step at once, by name in execution order; this trace then keeps them all."""
         with self._lock:
             self._keep_all = True
-            self._kept.update(self._recent)
+            self._kept.update(self._looked)
             return self.read(self.graph.steps)
 
     def value(self, name: str, index: tuple[int, ...]) -> float:
@@ -221,11 +226,11 @@ class Trace:
                 raise IndexError(f"{name}: {axis} index {i} is outside 0 to {size - 1}")
         return tuple(i % size for i, size in zip(index, shape, strict=True))
 
-    def _run(self, plan: Plan) -> dict[str, Tensor]:
+    def _run(self, plan: Plan, at_hand: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Compute a plan; whatever it does not ask for goes once its last user is done."""
         live: dict[str, Tensor] = {}
         for step, spent in zip(plan.steps, plan.spent, strict=True):
-            inputs = [live[part] if part in live else self._operand(part) for part in step.inputs]
+            inputs = [self._operand(part, live, at_hand) for part in step.inputs]
             value = step.op.compute(*inputs)
             if step.name in self.edits:
                 value = put(value, self.edits[step.name])
@@ -236,25 +241,22 @@ class Trace:
                 del live[part]
         return live
 
-    def _have(self) -> set[str]:
-        """The steps that need not be computed."""
-        return {*self._kept, *self._recent, *(self.graph.steps.keys() - self.reached)}
-
-    def _operand(self, name: str) -> Tensor:
+    def _operand(self, name: str, *at_hand: Mapping[str, Tensor]) -> Tensor:
         """A value that need not be computed: a weight, or a step at hand or of the base."""
-        for values in (self._kept, self._recent, self.weights):
+        for values in (*at_hand, self.weights):
             if name in values:
                 return values[name]
         return self.base[name]
 
-    def _remember(self, name: str, value: Tensor) -> None:
-        """Keep what was looked at, and let the longest unseen go when memory is short."""
-        if name in self._kept:
+    def _make_room(self, steps: Iterable[Step]) -> None:
+        """Let go of what was looked at, as far as these steps need its room."""
+        if self._keep_all:
             return
-        self._recent[name] = value
-        self._recent.move_to_end(name)
-        while len(self._recent) > 1 and sum(map(self._bytes, self._recent)) > self._memory:
-            self._recent.popitem(last=False)
+        new = [step for step in steps if not (step.name in self._looked or step.name in self._kept)]
+        if not new:
+            return
+        needed = {part for step in new for part in step.inputs}
+        self._recent.make_room(sum(self._bytes(step.name) for step in new), self._looked, needed)
 
     def _itemsize(self, name: str) -> int:
         """Bytes of one element of a step or weight."""

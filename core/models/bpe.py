@@ -10,13 +10,14 @@ from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 
 from core.models.tokenizer import Tokenizer, clean_text
 
 END_OF_TEXT = "<|endoftext|>"
 _MERGED = -1
+KNOWN = 16384  # pieces of texts whose IDs are remembered
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,16 @@ class BytePairTokenizer(Tokenizer):
         self.unknown = bytes(byte for byte in range(256) if bytes([byte]) not in ids)
         self.end_of_text_id = special_tokens.get(END_OF_TEXT)
         self.stop_ids = frozenset({self.end_of_text_id} - {None})
+        # The words of a text come again, and with every run of a page all of it.
+        self._ids_of = lru_cache(maxsize=KNOWN)(lambda data: self.explain_piece(data).ids)
 
     @cached_property
     def n_vocab(self) -> int:
         return max(self._bytes) + 1
 
     def encode(self, text: str) -> list[int]:
-        return [token_id for piece in self.explain(text) for token_id in piece.ids]
+        pieces = (piece.encode("utf-8") for piece in self._cut(clean_text(text)))
+        return [token_id for piece in pieces for token_id in self._ids_of(piece)]
 
     def token_bytes(self, token_id: int) -> bytes:
         return self._bytes[self._checked(token_id)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 from torch import Tensor
 
-from core.graph import Edits, PlainForward, Scope, Trace, merged
+from core.graph import Edits, PlainForward, Recent, Scope, Trace, merged
 from core.models.config import Config
 from core.models.gpt import gpt, graph_of
 from core.models.tokenizer import Tokenizer
@@ -19,6 +19,11 @@ from core.models.weights import adapt, prepare
 
 if TYPE_CHECKING:
     from core.generate.generate import GenerationStep
+
+
+# Bytes of what was looked at last in all long prompts together: the scores and shares of one block
+# of GPT-2 small with 1,024 tokens are 200 MB.
+RECENT = 256 * 2**20
 
 
 class PromptError(ValueError):
@@ -77,7 +82,9 @@ class PromptTrace(Trace):
         graph = graph_of(model.config, cached=True) if self.n_past else model.graph
         inputs = model.inputs(self.ids, self.n_past) | self._past
         sizes = model.sizes(len(self.ids), self.n_past)
-        super().__init__(graph, inputs, model.weights, sizes, edits=edits, base=base)
+        super().__init__(
+            graph, inputs, model.weights, sizes, edits=edits, base=base, recent=model.recent
+        )
 
     def edit(self, edits: Edits) -> PromptTrace:
         """The same prompt with elements of weights or steps set by hand, on top of earlier edits.
@@ -161,6 +168,7 @@ class Model:
         self.dtype = dtype
         self.default_prompt = default_prompt
         self.graph = graph_of(config)
+        self.recent = Recent(RECENT)
         self.weights = prepare(tensors, self.graph, config.sizes(), device, dtype)
 
     @property

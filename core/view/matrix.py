@@ -40,7 +40,7 @@ CELLS = 4096  # beyond, a picture is drawn
 TALL = 20  # rows, of fewer columns, that fill a screen; beyond, a picture as well
 WINDOW = (10, 12)  # rows and columns of a picture that are shown in numbers
 BESIDE = 8  # columns where they are shown beside the picture
-IMAGES = 16  # pictures that are kept for a trace
+IMAGES = 64  # pictures that are kept for a trace
 
 _images: WeakKeyDictionary[PromptTrace, dict[tuple, str]] = WeakKeyDictionary()
 
@@ -129,7 +129,7 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
         "current": look.head,
         "heads": [
             {
-                "picture": image(found, THUMBNAIL),
+                "picture": _image(look, found, THUMBNAIL),
                 "changed": marks(look, name, found.index).some(),
                 "text": t("matrix.head", i=str(i)),
                 "label": t("matrix.head_says", i=str(i), name=called(look, found)),
@@ -196,20 +196,20 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
     }
 
 
-def _image(look: Look, cut: Cut) -> str:
-    """The picture of a large slice, drawn once for each trace; every time, if it is a difference
+def _image(look: Look, cut: Cut, most: int = WIDEST) -> str:
+    """The picture of a slice, drawn once for each trace; every time, if it is a difference
     or worked out by the page.
     """
     trace = look.trace
     if cut.new is not None or not (cut.name in trace or cut.name in trace.weights):
-        return image(cut)
+        return image(cut, most)
     known = _images.setdefault(trace, {})
-    key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit, degree(cut.limit))
+    key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit, degree(cut.limit), most)
     if key not in known:
         # A copy of the keys: another visitor of the same trace may be drawing just now.
         for oldest in list(known)[: len(known) + 1 - IMAGES]:
             known.pop(oldest, None)
-        known[key] = image(cut)
+        known[key] = image(cut, most)
     return known[key]
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import streamlit as st
 import torch
 
 from core.analysis import attention
+from core.models.model import PromptTrace
 from core.view import elements, matrix
 from core.view.board import image
 from core.view.cut import Cut
@@ -27,6 +29,8 @@ KNOWN = {64: "GPT-2", 128: "GPT-3"}
 ROUNDING = 1e-6  # of the largest score: what rounding alone can make of equal ones
 SATURATED = 0.9  # the largest share of a row in which one key takes nearly everything
 ROWS, LARGEST = 10, 7  # tokens up to which each has a line; beyond, how many of them have one
+
+_rows: WeakKeyDictionary[PromptTrace, tuple[tuple[int, ...], torch.Tensor]] = WeakKeyDictionary()
 
 
 def names(look: Look) -> list[str]:
@@ -160,6 +164,15 @@ def _line(
     )
 
 
+def _unscaled(look: Look) -> torch.Tensor:
+    """The row where we look if its scores were not divided, [key]; the last one is known."""
+    where = look.layer, look.head, look.token
+    if (known := _rows.get(look.trace)) is None or known[0] != where:
+        row = attention.unscaled(look.trace, look.layer)[look.head, look.token].clone()
+        known = _rows[look.trace] = where, row
+    return known[1]
+
+
 @cache
 def _saturation(scaled: bool) -> tuple[attention.Saturation, ...]:
     return tuple(attention.saturation(WIDTHS, scaled))
@@ -195,7 +208,7 @@ def _stairs(look: Look, one: attention.Saturation) -> str:
 def this_row(look: Look) -> str:
     """The row of this model with and without the division, side by side."""
     t, (*_, masked, shares) = look.t, _row(look)
-    without = attention.unscaled(look.trace, look.layer)[look.head, look.token].cpu().numpy()
+    without = _unscaled(look).cpu().numpy()
     head = ("followed.token", "row.with", "row.without")
     drawn = []
     for positions, label in lines(look, shares, masked):
@@ -217,7 +230,7 @@ def row_note(look: Look) -> tuple[str, dict[str, object]]:
     *_, masked, shares = _row(look)
     if np.isfinite(masked).sum() == 1:
         return "row.single", {"token": plain(look, look.token)}
-    without = attention.unscaled(look.trace, look.layer)[look.head, look.token]
+    without = _unscaled(look)
     largest = {"with": share_text(float(shares.max())), "without": share_text(float(without.max()))}
     if without.max() > SATURATED:
         slope = share_text(attention.slope(without.max()).item())
