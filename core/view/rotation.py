@@ -13,7 +13,8 @@ from core.view.look import Look
 from core.view.sketch import arrow
 from core.view.texts import Text
 
-SHOWN = 6  # pairs, from the one that turns fastest to the slowest
+SHOWN = 4  # pairs, from the one that turns fastest to the slowest
+APART = 12  # degrees between two arrows from which on both have room for their names
 AT = "turn"  # the key of the picture; see `Lesson.pictures`
 COLOURS = {"q": TOKEN_COLOURS[0], "k": TOKEN_COLOURS[4]}
 
@@ -85,7 +86,10 @@ def _face(look: Look, letter: str, head: int, nth: int, angle: float) -> str:
     names = [f"blocks.{look.layer}.attn.{letter}{kind}" for kind in ("", "_rotated")]
     ends = [[look.values(name)[head, look.token, i].item() for i in columns] for name in names]
     longest = max(math.hypot(*end) for end in ends) or 1.0
-    drawn = zip(ends, (letter, f"{letter}′"), (MASKED, COLOURS[letter]), strict=True)
+    apart = APART <= math.degrees(angle) % 360 <= 360 - APART
+    drawn = zip(
+        ends, (letter if apart else "", f"{letter}′"), (MASKED, COLOURS[letter]), strict=True
+    )
     arrows = [
         arrow(100 * math.hypot(x, y) / longest, math.degrees(math.atan2(y, x)), name, colour)
         for (x, y), name, colour in drawn
