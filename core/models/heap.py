@@ -4,6 +4,8 @@ import ctypes
 import platform
 import sys
 
+import torch
+
 MEGABYTE = 2**20
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from malloc.h
 
@@ -12,18 +14,21 @@ def keep_heap() -> bool:
     """Let freed tensors serve the next ones instead of going back to the system; True if it can.
 
     Fresh pages are cleared by the system when first touched, which costs a long trace up to a
-    fifth of its time. The price is that a process keeps the memory of its largest trace. For
-    programs that own their process, as the app does; glibc only.
+    fifth of its time. The price is that a process keeps memory that it does not use. Tensors of 48
+    MB and more, as the logits of a long text, are given back at once: what is between them could
+    not serve others of that size. For programs that own their process, as the app does; glibc only.
     """
     if not _has_glibc():
         return False
     libc = ctypes.CDLL(None)
-    kept = libc.mallopt(M_MMAP_THRESHOLD, 256 * MEGABYTE)
+    kept = libc.mallopt(M_MMAP_THRESHOLD, 48 * MEGABYTE)
     return bool(kept and libc.mallopt(M_TRIM_THRESHOLD, 512 * MEGABYTE))
 
 
 def give_back() -> None:
-    """Return what is kept but not in use to the system, where it can be; glibc only."""
+    """Return what is kept but not in use to the card or the system; of the latter, glibc only."""
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
     if _has_glibc():
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import torch
 
+ROOM_TO_WORK = 250_000_000  # bytes beside the weights, for the steps of a prompt
 # What a container may use and what it uses; see the kernel's documentation of cgroup v2.
 GROUP = Path("/sys/fs/cgroup")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Bytes of what was looked at last in all long prompts together: the scores and shares of one block
 # of GPT-2 small with 1,024 tokens are 200 MB.
-RECENT = 256 * 2**20
+RECENT = 200 * 2**20
 
 
 class PromptError(ValueError):

@@ -13,9 +13,10 @@ from torch import Tensor
 from core.graph import Graph
 from core.graph.ops import Affine
 from core.graph.packed import Packed
+from core.models.memory import ROOM_TO_WORK, free_memory
 
-# "off": never. "on": every float32 model on the processor. Anything else: if it is large and the
-# trial says so.
+# "off": never. "on": every float32 model on the processor. Anything else: if it is large, there is
+# room for the copies and the trial says so.
 SETTING = "RIPPLE_PACKED"
 # Bytes of the matrices: below, a product is too quick to gain; above, a second copy costs too much.
 SMALLEST, LARGEST = 100 * 2**20, 2 * 2**30
@@ -44,7 +45,8 @@ def _fewest_rows(matrices: list[Tensor]) -> int | None:
     if setting == "on":
         return 1
     size = sum(matrix.nbytes for matrix in matrices)
-    return trial() if SMALLEST <= size <= LARGEST else None
+    room = free_memory(torch.device("cpu")) - ROOM_TO_WORK
+    return trial() if SMALLEST <= size <= min(LARGEST, room) else None
 
 
 @cache

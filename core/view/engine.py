@@ -18,6 +18,7 @@ from core.models.tokenizer import WordTokenizer
 from core.view.compare import Comparison
 
 FIRST_CHOICE = "bundled"
+LONG = 256  # tokens beyond which few traces are kept: the stream alone may take 150 MB
 _holders: list = []  # see `holds_traces`
 
 
@@ -88,19 +89,47 @@ def settle(page: str) -> None:
     gc.freeze()
 
 
-@holds_traces
-@st.cache_resource(max_entries=16, show_spinner=False)
 def trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     """The steps for these tokens; shared between people, computed as far as anybody looked."""
-    return load(key, variant).trace(list(ids))
+    return (_short_trace if len(ids) <= LONG else _long_trace)(key, variant, ids)
 
 
 @holds_traces
-@st.cache_resource(max_entries=24, show_spinner=False)
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _short_trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
+    return load(key, variant).trace(ids)
+
+
+@holds_traces
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _long_trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
+    return load(key, variant).trace(ids)
+
+
 def compared(
     key: str, variant: str, ids: tuple[int, ...], ids_before: tuple[int, ...], edits: str
 ) -> Comparison:
     """The trace without changes and the one with those in force; `edits` as in a link."""
+    longest = max(len(ids), len(ids_before))
+    made = _short_compared if longest <= LONG else _long_compared
+    return made(key, variant, ids, ids_before, edits)
+
+
+@holds_traces
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _short_compared(*what) -> Comparison:
+    return _compare(*what)
+
+
+@holds_traces
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _long_compared(*what) -> Comparison:
+    return _compare(*what)
+
+
+def _compare(
+    key: str, variant: str, ids: tuple[int, ...], ids_before: tuple[int, ...], edits: str
+) -> Comparison:
     before, unedited = trace(key, variant, ids_before), trace(key, variant, ids)
     applied = apply(unedited, decode(edits).in_force)
     rows = align(ids_before, ids) if ids != ids_before else tuple(range(len(ids)))

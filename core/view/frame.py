@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import streamlit as st
+import torch
 
 from core.models.id_tokenizer import IdTokenizer
 from core.models.model import Model
@@ -80,20 +81,35 @@ def page(name: str) -> Iterator[View]:
     experiments.begin(state)
     with st.sidebar:
         prompt, reading, look = sidebar(t, state, name)
-    st.html(strip(t, state, name, shifts(look.compared) if look.compared else None))
-    with st.container(key="about_change"):
-        _draw(experiments.banner(look, experiments.running(look)))
-        predict.panel(look)
-        _draw(ripple_bar(look))
+    with _within_memory(t):
+        st.html(strip(t, state, name, shifts(look.compared) if look.compared else None))
+        with st.container(key="about_change"):
+            _draw(experiments.banner(look, experiments.running(look)))
+            predict.panel(look)
+            _draw(ripple_bar(look))
     view = View(name, t, state, prompt, reading, look)
     top = st.container(key="notices")
-    yield view
-    _draw(experiments.row(look, name))
+    with _within_memory(t):
+        yield view
+        _draw(experiments.row(look, name))
     with top:
         _say(view, state.publish())
     changes.after_run(state, name)
     _mount_script(name, st.session_state["lang"])
     engine.settle(name)
+
+
+@contextmanager
+def _within_memory(t: Text) -> Iterator[None]:
+    """Where the graphics card is full, let go of what can be computed again, and say so."""
+    full = False
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        full = True
+    if full:  # only now is what was just computed let go of
+        engine.shelf().free()
+        st.html(div("notice", para(t("input.card_full")), role="status"))
 
 
 def _draw(body: str) -> None:

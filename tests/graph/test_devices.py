@@ -5,6 +5,7 @@ import torch
 
 import core
 from core.models.device import pick_device
+from core.models.model import Model
 from tests.support.close import assert_close
 from tests.support.explained import assert_terms_sum, random_explanations
 from tests.support.random_models import CONFIGS, IDS, random_model
@@ -120,3 +121,39 @@ def test_the_fastest_device_is_picked(monkeypatch):
     assert pick_device(torch.float64) == torch.device("cpu")
     available(cuda=False, mps=False)
     assert pick_device() == torch.device("cpu")
+
+
+@each_device
+def test_smollm2_agrees_with_the_processor(device):
+    """30 blocks of a published Llama: errors of float32 add up on the way, on either device."""
+    one, other = (core.load("smollm2", device=d) for d in (device, "cpu"))
+    trace, expected = (model.trace("The capital of France is") for model in (one, other))
+    for name in trace.steps:
+        assert_close(trace[name], expected[name], 1e-4, name)
+
+
+BFLOAT16 = [pytest.param("cpu"), *DEVICES]
+
+
+@pytest.mark.parametrize("device", BFLOAT16)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_bfloat16_is_close_to_float32(device, name):
+    """It has 8 bits: 0.4 % an operation, of which some tens follow each other."""
+    exact = random_model(name)
+    given = {key: weight.clone() for key, weight in exact.weights.items()}
+    device = torch.device(device)
+    model = Model("rough", exact.config, given, exact.tokenizer, device, torch.bfloat16)
+    trace, expected = model.trace(IDS), exact.trace(IDS)
+    assert trace["logits"].dtype == torch.bfloat16
+    for step in trace.steps:
+        assert_close(trace[step].to(expected[step].dtype), expected[step], 0.06, step)
+
+
+def test_a_published_model_in_bfloat16_expects_the_same_token():
+    rough, exact = (
+        core.load("bundled", dtype=dtype).trace("The capital of France is")
+        for dtype in (torch.bfloat16, torch.float32)
+    )
+    (likeliest, *_), (expected, *_) = rough.top(), exact.top()
+    assert likeliest.id == expected.id
+    assert abs(likeliest.prob - expected.prob) < 0.01

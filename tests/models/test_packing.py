@@ -170,3 +170,15 @@ def test_an_op_that_is_wrong_is_never_worth_it(monkeypatch):
     right = Packed.product
     monkeypatch.setattr(Packed, "product", lambda *given: right(*given) + 0.01)
     assert packing._gain(2) == 0
+
+
+def test_copies_are_made_only_where_there_is_room_for_them(monkeypatch):
+    monkeypatch.delenv(packing.SETTING, raising=False)
+    monkeypatch.setattr(packing, "trial", lambda: 1)
+    matrices = [torch.empty(packing.SMALLEST // 4)]  # nothing is written to it
+    needed = packing.SMALLEST + packing.ROOM_TO_WORK
+    found = []
+    for free in (needed - 1, needed):
+        monkeypatch.setattr(packing, "free_memory", lambda device, free=free: free)
+        found.append(packing._fewest_rows(matrices))
+    assert found == [None, 1]

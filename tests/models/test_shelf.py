@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 
 import pytest
+import torch
 
 from core.models.checkpoint import CheckpointError, folder
 from core.models.shelf import Shelf
@@ -129,3 +130,38 @@ def test_a_model_larger_than_the_free_memory_is_refused_before_it_is_loaded(tmp_
     assert caught.value.kind == "memory"
     monkeypatch.setattr(folder, "free_memory", lambda device: needed)
     assert folder.load(tmp_path).config.n_layers == 2
+
+
+def full_card(times):
+    """A model that a graphics card has room for after so many attempts."""
+    left = [times]
+
+    def load():
+        left[0] -= 1
+        if left[0] >= 0:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return build()
+
+    return load
+
+
+def test_a_full_card_sends_the_one_used_least_recently_away(shelf, forgotten):
+    for key in "ab":
+        shelf.get(key, build)
+    shelf.get("c", full_card(1))
+    assert [key in shelf for key in "abc"] == [False, True, True] and forgotten
+
+
+def test_a_model_that_the_card_has_no_room_for_is_refused_in_a_sentence(shelf):
+    with pytest.raises(CheckpointError) as caught:
+        shelf.get("huge", full_card(99))
+    assert caught.value.kind == "card_full"
+    assert shelf.get("huge", build).config.n_layers
+
+
+def test_freeing_leaves_the_model_in_use(shelf, forgotten):
+    for key in "abc":
+        shelf.get(key, build)
+    shelf.get("b", never)
+    shelf.free()
+    assert [key in shelf for key in "abc"] == [False, True, False] and forgotten == [True]

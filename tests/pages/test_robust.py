@@ -5,12 +5,14 @@ import random
 import re
 
 import pytest
+import torch
 
 from core.changes import Changes, Patch, Put, Switch, encode
 from core.changes.switches import SWITCHES
+from core.graph.ops import Softmax
 from core.view import texts
 from tests.pages.test_every_page import PAGES
-from tests.support.app import open_page, said
+from tests.support.app import components, open_page, rerun, said
 from tests.support.subjects import PRESETS
 
 KEYS = {key for key in texts.load("en") if "." in key}
@@ -69,3 +71,16 @@ def test_page_survives(case):
     at = open_page(page, lang="en", edits=encode(Changes().with_change(*changes)), **query)
     words = said(at)
     assert "{" not in words and not KEYS.intersection(re.findall(r"[\w.]+", words))
+
+
+def test_a_full_graphics_card_is_said_and_the_next_request_works(monkeypatch):
+    def full(self, *inputs):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Softmax, "compute", full)
+        at = open_page("scores", model="bundled", prompt="The card is full of words")
+        assert "graphics card’s memory is full" in said(at)
+    rerun(at)
+    assert "graphics card" not in said(at)
+    assert components(at, "grid")

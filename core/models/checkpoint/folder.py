@@ -20,14 +20,13 @@ from core.models.checkpoint.stored import listed, read
 from core.models.checkpoint.vocabulary import default_prompt, tokenizer_of
 from core.models.config import ConfigError
 from core.models.device import pick_device
-from core.models.memory import free_memory
+from core.models.memory import ROOM_TO_WORK, free_memory
 from core.models.model import Model
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 SUFFIXES = (".safetensors", *PICKLES)
 ARCHITECTURES = (gpt2, llama)
-ROOM_TO_WORK = 250_000_000  # bytes, for the steps of a prompt
 
 
 @dataclass(frozen=True)
