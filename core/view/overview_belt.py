@@ -30,6 +30,7 @@ from core.view.texts import gloss
 
 ROW, GAP = 48, 8  # pixels; assets/css/overview.css has the same
 FEW = 4  # values of a vector that are written out instead of drawn as stripes
+DEEP = 14  # blocks; of more, a column has room for its number alone
 LINE = 32  # values in one line of a cell's picture
 FAINTEST = 0.02  # attention below this draws no line
 
@@ -78,7 +79,8 @@ def belt(look: Look) -> str:
         columns.append(_column(look, index, name))
     says = look.t("overview.belt.legend")
     label = look.t("overview.belt.label", n=len(look.trace), blocks=look.n_layers)
-    drawn = div("belt", *columns, role="group", aria_label=label)
+    deep = look.n_layers > DEEP
+    drawn = div("belt deep" if deep else "belt", *columns, role="group", aria_label=label)
     return drawn + scale.legend(look.t, ("", _limit(look)), note=says)
 
 
