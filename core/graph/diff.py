@@ -61,7 +61,7 @@ def compare(name: str, axes: Iterable[str], a: Tensor | None, b: Tensor | None) 
     shapes = tuple(None if value is None else tuple(value.shape) for value in (a, b))
     if a is None or b is None or a.shape != b.shape:
         return StepDiff(name, True, float("inf"), float("inf"), None, 0, (), shapes)
-    a, b = (value.detach().cpu() for value in _alike(a, b))
+    a, b = _alike(*(value.detach().to(_place_of(a, b)) for value in (a, b)))
     if torch.equal(a, b):
         return StepDiff(name, False, 0.0, 0.0, None, 0, (), shapes)
     # There may be millions of values: each is read as few times as can be.
@@ -82,6 +82,11 @@ def compare(name: str, axes: Iterable[str], a: Tensor | None, b: Tensor | None) 
     positions = tuple(i for i, row in enumerate(rows) if row)
     shares = tuple(map(_share, rows, sizes))
     return StepDiff(name, True, largest, relative, where, count, positions, shapes, rows, shares)
+
+
+def _place_of(a: Tensor, b: Tensor) -> torch.device:
+    """Where two values are compared: on their CUDA card, if both are there."""
+    return a.device if a.device == b.device and a.is_cuda else torch.device("cpu")
 
 
 def _gap(a: Tensor, b: Tensor, axis: int | None) -> tuple[Tensor, Tensor]:

@@ -51,9 +51,9 @@ class Look:
         config = self.trace.model.config
         return self.head * config.n_kv_heads // config.n_heads
 
-    def values(self, name: str) -> np.ndarray:
-        """A step's values."""
-        return self.trace[name].detach().cpu().numpy()
+    def values(self, name: str, *index: int | slice) -> np.ndarray:
+        """A step's values; of a long text better only those at an index."""
+        return self.trace[name][index].detach().cpu().numpy()
 
     @cached_property
     def stream(self) -> list[str]:

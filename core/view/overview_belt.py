@@ -67,7 +67,7 @@ def _reads(look: Look) -> str:
 
 def _mean_attention(look: Look) -> np.ndarray:
     """How much the selected token looks at each other in the selected block, mean of the heads."""
-    return look.values(f"blocks.{look.layer}.attn.weights")[:, look.token].mean(axis=0)
+    return look.values(f"blocks.{look.layer}.attn.weights", slice(None), look.token).mean(axis=0)
 
 
 def belt(look: Look) -> str:

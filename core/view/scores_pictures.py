@@ -125,7 +125,7 @@ def followed(look: Look) -> str:
 
 
 def _row(look: Look) -> list[np.ndarray]:
-    return [look.values(name)[look.head, look.token] for name in names(look)]
+    return [look.values(name, look.head, look.token) for name in names(look)]
 
 
 def lines(look: Look, shares: np.ndarray, masked: np.ndarray) -> Iterator[tuple[list[int], str]]:

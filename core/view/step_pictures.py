@@ -121,12 +121,9 @@ def own_row(look: Look, name: str) -> np.ndarray | None:
 
 def _two_dimensional(look: Look, name: str) -> tuple[np.ndarray, list[str]]:
     """A step as rows of tokens (of the selected head, if it has heads), and column labels."""
-    values, axes = look.values(name), look.trace.step(name).axes
-    if axes[0] == "head":
-        values = values[look.head]
-    elif axes[0] == "kv_head":
-        values = values[look.kv_head]
-    values = values.astype(np.float64)
+    axes = look.trace.step(name).axes
+    own = {"head": (look.head,), "kv_head": (look.kv_head,)}.get(axes[0], ())
+    values = look.values(name, *own).astype(np.float64)
     if values.ndim == 1:
         values = values[:, None]
     labels = look.trace.tokens if axes[-1] == "key" else []
@@ -139,7 +136,7 @@ def _two_dimensional(look: Look, name: str) -> tuple[np.ndarray, list[str]]:
 def _shares(look: Look, name: str, values: np.ndarray, columns: list[str]) -> str:
     masked = np.zeros(values.shape, bool)
     if name.endswith("attn.weights"):
-        scores = look.values(name.replace("weights", "scores_masked"))[look.head]
+        scores = look.values(name.replace("weights", "scores_masked"), look.head)
         masked = np.isneginf(scores)
     if _has_room(look, values):
         digits = 0 if name == "embed.onehot" else 2

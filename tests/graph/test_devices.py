@@ -78,6 +78,9 @@ def test_distribution_and_diff_work_there(device):
     assert_close(chosen.probs, expected.probs, 1e-5)
     other = random_model("gpt2").trace(IDS)
     assert len(core.diff(trace, other)) == len(trace.steps)
+    edit = {"blocks.0.attn.q": {(0, 1, 2): 0.5}}
+    there, here = (core.diff(one, one.edit(edit)) for one in (trace, other))
+    assert [step.positions for step in there] == [step.positions for step in here]
 
 
 @each_device
