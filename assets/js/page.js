@@ -1,9 +1,9 @@
 // What the page's own HTML cannot do alone: follow its links without a reload, send the text with
-// Enter, and scroll to a place. The listeners are set once and outlive every redraw; a click
-// between two pages waits for the next one.
+// Enter, and scroll to a place. The listeners are set once and outlive every redraw.
 
 const SETTLING = 500; // ms after a run until what it drew has its size
-const ripple = (window.ripple ??= { component: null, waiting: null, arrived: null });
+const TRIES = 4; // that a click is sent
+const ripple = (window.ripple ??= { component: null, click: null, arrived: null });
 const folds = { open: {}, seen: new WeakSet() }; // parts that can be folded
 
 function plainClick(event) {
@@ -31,9 +31,26 @@ function follow(event) {
   event.preventDefault();
   const { set, page, anchor } = link.dataset;
   const here = ripple.component?.data.page;
-  if (page && page === here && !set) scrollTo(anchor || "top");
-  else if (ripple.component) ripple.component.setTriggerValue("go", { set, page, anchor });
-  else ripple.waiting = { set, page, anchor };
+  if (page && page === here && !set && !ripple.click) scrollTo(anchor || "top");
+  else go({ set, page, anchor });
+}
+
+// A click on a page that is just being left may be lost with it: it is sent again by the next one,
+// unless that says that it was heard.
+function go(what) {
+  ripple.click = { ...what, n: performance.now(), left: TRIES };
+  if (ripple.component) tell();
+}
+
+function tell() {
+  ripple.click.left -= 1;
+  ripple.component.setTriggerValue("go", ripple.click);
+}
+
+function listen({ heard }) {
+  if (!ripple.click) return;
+  if (heard === ripple.click.n || !ripple.click.left) ripple.click = null;
+  else tell();
 }
 
 // Enter sends, Shift + Enter starts a new line; while a syllable is being composed, neither.
@@ -132,8 +149,7 @@ export default function (component) {
   setTimeout(reachScrollers, SETTLING);
   setTimeout(showChosen, SETTLING);
   arrive(component.data);
-  if (ripple.waiting) component.setTriggerValue("go", ripple.waiting);
-  ripple.waiting = null;
+  listen(component.data);
   return () => {
     if (ripple.component === component) ripple.component = null;
   };

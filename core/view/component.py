@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -36,6 +37,16 @@ def component(name: str, root: str):
 def bring_parts() -> None:
     """Send what draws the components; once in a run, before any of them."""
     _bringer()(key=BROUGHT)
+
+
+def said(key: str, event: str) -> Any:
+    """What the component with this key says, for its callbacks.
+
+    None where that was forgotten: a click on a page that is just being left may arrive when a run
+    that was cut short has dropped its elements.
+    """
+    state = st.session_state.get(key)
+    return state.get(event) if state else None
 
 
 @st.cache_resource(show_spinner=False)

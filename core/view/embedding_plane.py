@@ -7,7 +7,7 @@ import re
 
 import streamlit as st
 
-from core.view.component import component
+from core.view.component import component, said
 from core.view.state import State
 from core.view.texts import Text
 
@@ -70,6 +70,6 @@ def content(t: Text, at: str) -> dict:
 
 def _moved() -> None:
     """A vector was let go; what arrives is checked like a link."""
-    at = st.session_state[KEY].get("at")
+    at = said(KEY, "at")
     if valid(at):
         st.session_state[PARAMETER] = at

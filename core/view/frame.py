@@ -12,7 +12,7 @@ import torch
 from core.models.id_tokenizer import IdTokenizer
 from core.models.model import Model
 from core.view import changes, engine, experiments, predict
-from core.view.component import asset, bring_parts
+from core.view.component import asset, bring_parts, said
 from core.view.engine import Reading
 from core.view.html import div, esc, para, shown, tag
 from core.view.look import Look
@@ -26,6 +26,7 @@ from core.view.texts import LANGUAGES, Text, gloss, speaker
 
 ARRIVAL = "_arrival"
 SCRIPT = "page_script"
+HEARD = "_heard"  # session: the number of the last click that arrived
 LONGEST_LIST = 8
 # What a link chooses among and the page has a title for.
 TITLES = {
@@ -72,7 +73,7 @@ class View:
 def page(name: str) -> Iterator[View]:
     """Draw the frame of a page; within it the page draws what it shows."""
     changes.before_run()
-    _follow_link()
+    _follow_link(name)
     state = State()
     t = speaker(state.choice("lang", list(LANGUAGES), _language_of_browser()))
     st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
@@ -166,13 +167,19 @@ def _language_of_browser() -> str:
     return locale if locale in LANGUAGES else "en"
 
 
-def _follow_link() -> None:
-    """Go where a clicked link of the strip leads."""
-    go = st.session_state.pop(GO, None)
-    if go and go["page"] in FILES:
-        count, _ = st.session_state.get(ARRIVAL, (0, ""))
-        st.session_state[ARRIVAL] = (count + 1, go["anchor"] or "top")
+def _follow_link(page: str) -> None:
+    """Go where a clicked link of the strip leads.
+
+    That is kept until we are there: another click may end this run before it has switched.
+    """
+    go = st.session_state.get(GO)
+    if not go:
+        return
+    if go["page"] != page and go["page"] in FILES:
         st.switch_page(FILES[go["page"]], query_params=st.query_params.to_dict())
+    del st.session_state[GO]
+    count, _ = st.session_state.get(ARRIVAL, (0, ""))
+    st.session_state[ARRIVAL] = (count + 1, go["anchor"] or "top")
 
 
 def _mount_script(page: str, language: str) -> None:
@@ -180,14 +187,22 @@ def _mount_script(page: str, language: str) -> None:
     script = st.components.v2.component("ripple_page", js=asset("js/page.js"))
     script(
         key=SCRIPT,
-        data={"page": page, "language": language, "arrival": count, "anchor": anchor},
+        data={
+            "page": page,
+            "language": language,
+            "arrival": count,
+            "anchor": anchor,
+            "heard": st.session_state.get(HEARD),
+        },
         on_go_change=_remember_click,
     )
 
 
 def _remember_click() -> None:
     """A link was clicked: keep what it asks for until the run that follows."""
-    go = st.session_state[SCRIPT].get("go") or {}
+    go = said(SCRIPT, "go") or {}
+    if isinstance(go.get("n"), int | float):
+        st.session_state[HEARD] = go["n"]
     if go.get("set"):
         st.session_state[CLICK] = str(go["set"])
     if go.get("page"):

@@ -26,7 +26,7 @@ from core.models.model import PromptTrace
 from core.view import elements, journal, opened
 from core.view.board import board, called, image, is_written
 from core.view.compare import marked
-from core.view.component import component
+from core.view.component import component, said
 from core.view.cut import PICKS, Cut, cut
 from core.view.elements import BadLink
 from core.view.figures import THUMBNAIL, WIDEST, degree
@@ -116,7 +116,7 @@ def matrices(
         data=data | {"of": journal.drawn(look.trace), "ack": journal.acknowledged()},
         on_open_change=lambda: open_clicked(key, look.trace, chosen),
         on_pick_change=lambda: _picked(key),
-        on_edits_change=lambda: journal.receive(st.session_state[key].get("edits")),
+        on_edits_change=lambda: journal.receive(said(key, "edits")),
     )
 
 
@@ -241,7 +241,7 @@ def corner_of(
 def open_clicked(key: str, trace: PromptTrace, chosen: Mapping[str, int] | None = None) -> None:
     """A cell was clicked; nothing in what arrives is trusted. Remembers in which matrix."""
     try:
-        trail = elements.decode(str(st.session_state[key].get("open") or ""))
+        trail = elements.decode(str(said(key, "open") or ""))
     except BadLink:
         return
     if chosen and trail and len(trail[-1].index) == len(chosen):
@@ -253,6 +253,6 @@ def open_clicked(key: str, trace: PromptTrace, chosen: Mapping[str, int] | None 
 
 def _picked(key: str) -> None:
     """A row, column or head was clicked: the state reads it like a link, and checks it."""
-    picked = st.session_state[key].get("pick")
+    picked = said(key, "pick")
     if isinstance(picked, dict) and picked.get("what") in PICKS.values():
         st.session_state[CLICK] = urlencode({picked["what"]: picked.get("index")})

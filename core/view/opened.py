@@ -26,7 +26,7 @@ from core.view.arithmetic import (
     where,
     written_out,
 )
-from core.view.component import component
+from core.view.component import component, said
 from core.view.elements import BadLink, Trail
 from core.view.html import shown
 from core.view.look import Look
@@ -230,7 +230,7 @@ def _drawn(t: Text, trace: PromptTrace, trail: Trail, piece: Piece) -> dict:
 
 def _go() -> None:
     """Open what a click asks for; nothing in it is trusted before the page reads it."""
-    asked = st.session_state[KEY].get("go")
+    asked = said(KEY, "go")
     if isinstance(asked, str):
         st.session_state[OPEN] = asked
 
@@ -239,7 +239,7 @@ def _acting(trace: PromptTrace, trail: Trail) -> Callable[[], None]:
     """What is done when the number that is drawn is to change; nothing that arrives is trusted."""
 
     def act() -> None:
-        asked = st.session_state[KEY].get("change")
+        asked = said(KEY, "change")
         if not trail or not isinstance(asked, dict) or asked.get("link") != elements.encode(trail):
             return
         if "put" in asked:
@@ -253,5 +253,5 @@ def _acting(trace: PromptTrace, trail: Trail) -> Callable[[], None]:
 
 
 def _all() -> None:
-    everything = st.session_state[KEY].get("all")
+    everything = said(KEY, "all")
     st.session_state[ALL] = st.session_state.get(OPEN) if everything else None

@@ -15,7 +15,7 @@ import torch
 from core.graph import StepDiff
 from core.view import elements, ripple_words
 from core.view.compare import Comparison
-from core.view.component import component
+from core.view.component import component, said
 from core.view.figures import token_colour
 from core.view.html import esc, para, shown, tag
 from core.view.look import Look, shortened
@@ -177,7 +177,7 @@ def _row(look: Look, tokens: range) -> dict[str, Any]:
 
 def _go(diffs: Sequence[StepDiff], rows: Sequence[range]) -> None:
     """A cell or a block was clicked: go to that step's page and token, or unfold that block."""
-    asked = (st.session_state.get(KEY) or {}).get("go") or {}
+    asked = said(KEY, "go") or {}
     block, row, column = (asked.get(key) for key in ("block", "row", "column"))
     if isinstance(block, int):
         st.session_state[CLICK] = urlencode({"layer": block})

@@ -14,7 +14,7 @@ from core.models import catalogue
 from core.models.config import ConfigError
 from core.models.worked_example import other_sizes
 from core.view import changes, engine, host
-from core.view.component import component
+from core.view.component import component, said
 from core.view.look import Look
 from core.view.packed import pack
 from core.view.state import CLICK, GO, tell
@@ -55,7 +55,7 @@ def current(look: Look, page: str, text: str, was: str) -> Saved:
 
 
 def _open(page: str) -> Callable[[], None]:
-    return lambda: open_file(str(st.session_state[KEY].get("open") or ""), page)
+    return lambda: open_file(str(said(KEY, "open") or ""), page)
 
 
 def open_file(text: str, page: str) -> None:
