@@ -64,11 +64,13 @@ def wait_for(url: str, seconds: float = 60) -> None:
     raise TimeoutError(f"{url} did not answer within {seconds} s")
 
 
-def settle(page: Page) -> float:
-    """Wait until nothing changes any more; return when the last change was, in ms."""
+def settle(page: Page, since: float = 0) -> float:
+    """Wait until something changed and nothing does any more; return when that was, in ms."""
     page.wait_for_function(
-        f"""() => performance.now() - window.lastChange > {QUIET_MS} && document.querySelector(
-        '[data-testid=stApp][data-test-script-state=notRunning]')""",
+        f"""since => window.lastChange > since
+        && performance.now() - window.lastChange > {QUIET_MS}
+        && document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')""",
+        arg=since,
         timeout=60_000,
     )
     return page.evaluate("window.lastChange")
@@ -81,8 +83,7 @@ def click(page: Page, selector: str) -> float:
         "return t; }",
         selector,
     )
-    page.wait_for_timeout(50)
-    return settle(page) - start
+    return settle(page, start) - start
 
 
 def press(page: Page, slider: int, key: str) -> float:
@@ -90,8 +91,7 @@ def press(page: Page, slider: int, key: str) -> float:
     page.locator("[data-testid=stSidebar] input[type=range]").nth(slider).focus()
     start = page.evaluate("performance.now()")
     page.keyboard.press(key)
-    page.wait_for_timeout(50)
-    return settle(page) - start
+    return settle(page, start) - start
 
 
 def measure(page: Page, rounds: int) -> dict[str, list[float]]:
@@ -115,14 +115,14 @@ def measure(page: Page, rounds: int) -> dict[str, list[float]]:
 
 
 def enter(page: Page, value: str) -> float:
-    """Milliseconds from Enter in the first matrix's first cell to the last change."""
-    cell = page.locator("td[role=gridcell]:visible").first  # others may be folded away
+    """Milliseconds from Enter in the first cell that can be changed to the last change."""
+    # Others may be folded away, or computed from weights and not to be changed.
+    cell = page.locator("td[role=gridcell][aria-readonly=false]:visible").first
     cell.focus()
     page.keyboard.type(value)
     start = page.evaluate("performance.now()")
     page.keyboard.press("Enter")
-    page.wait_for_timeout(50)
-    return settle(page) - start
+    return settle(page, start) - start
 
 
 def edits(page: Page, rounds: int) -> dict[str, list[float]]:
