@@ -223,8 +223,8 @@ def test_blocks_are_copied_and_pasted(visit, expect, told):
     ("block", "says"),
     [
         ("1\t2\n3\tx", "Row 2, column 2 of the block, “x”: This is not a number"),
-        ("1\t2\t3", "the block has 1 rows and 3 columns"),
-        ("1\n2\n3\n4", "the block has 4 rows"),
+        ("1\t2\t3", "the block is 1 × 3"),
+        ("1\n2\n3\n4", "the block is 4 × 1"),
         ("1e999\t1", "Row 1, column 1 of the block, “1e999”: This number is too large"),
         ("", "Type a number"),
     ],

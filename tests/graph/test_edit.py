@@ -53,9 +53,9 @@ def computed(monkeypatch, trace, name=None):
     """The steps computed when `name`, or everything, is asked for."""
     names, run = [], Trace._run
 
-    def counting(self, plan):
+    def counting(self, plan, at_hand):
         names.extend(step.name for step in plan.steps)
-        return run(self, plan)
+        return run(self, plan, at_hand)
 
     monkeypatch.setattr(Trace, "_run", counting)
     trace.capture() if name is None else trace[name]
