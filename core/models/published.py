@@ -15,7 +15,9 @@ class HubModel:
     """A model of the Hugging Face hub.
 
     repo: its ID there. older: an ID under which older programs have it in the cache, if any.
-    parameters: how many numbers it learned. download: the bytes of its weights file, about.
+    parameters: how many numbers it learned. download: the bytes of its weights file, about: the
+    parameters as float32, and in each block of a GPT-2 a mask of 1,024 × 1,024 that nobody learned;
+    of SmolLM2 as bfloat16.
     """
 
     repo: str

@@ -112,3 +112,15 @@ def test_a_path_that_the_system_refuses(suffix):
 def test_models_from_files_have_no_settings(saved):
     with pytest.raises(ValueError, match="has no settings; preset was given"):
         core.load(str(saved[0]), preset="part-1")
+
+
+MASK = 1024 * 1024 * 4  # bytes of `attn.bias` in each block of GPT-2's published files
+BLOCKS = {"gpt2": 12, "gpt2-medium": 24, "gpt2-large": 36, "gpt2-xl": 48, "distilgpt2": 6}
+
+
+@pytest.mark.parametrize("model", catalogue.HUB_MODELS, ids=lambda model: model.repo)
+def test_what_a_download_takes_follows_from_what_is_in_the_file(model):
+    name = model.repo.split("/")[1]
+    itemsize = 4 if name in BLOCKS else 2
+    size = model.parameters * itemsize + BLOCKS.get(name, 0) * MASK
+    assert model.download == pytest.approx(size, rel=0.002)

@@ -60,30 +60,28 @@ def prompts() -> Iterator[Row]:
             theirs=lambda batch=batch: reference(batch, use_cache=False),
             at_most=1.1,
         )
-        yield Row(
-            what="full capture: every step",
-            ours=lambda prompt=prompt: gpt2.trace(prompt).capture(),
-            size=size,
-            peer="TransformerLens, run_with_cache",
-            theirs=lambda batch=batch: lens(batch),
-            at_most=1.0,
+        captures = (
+            ("TransformerLens, run_with_cache", lambda batch=batch: lens(batch), 1.0),
+            (
+                "transformers, plain forward",
+                lambda batch=batch: reference(batch, use_cache=False),
+                0.5,
+            ),
+            (
+                "ONNX Runtime, every step an output",
+                lambda prompt=prompt: peers.onnx_gpt2(len(prompt))(prompt),
+                1.25 if n == 16 else 1.1,
+            ),
         )
-        yield Row(
-            what="full capture: every step",
-            ours=lambda prompt=prompt: gpt2.trace(prompt).capture(),
-            size=size,
-            peer="transformers, plain forward",
-            theirs=lambda batch=batch: reference(batch, use_cache=False),
-            at_most=0.5,
-        )
-        yield Row(
-            what="full capture: every step",
-            ours=lambda prompt=prompt: gpt2.trace(prompt).capture(),
-            size=size,
-            peer="ONNX Runtime, every step an output",
-            theirs=lambda prompt=prompt: peers.onnx_gpt2(len(prompt))(prompt),
-            at_most=1.25 if n == 16 else 1.1,
-        )
+        for peer, theirs, at_most in captures:
+            yield Row(
+                what="full capture: every step",
+                ours=lambda prompt=prompt: gpt2.trace(prompt).capture(),
+                size=size,
+                peer=peer,
+                theirs=theirs,
+                at_most=at_most,
+            )
 
 
 def decoding() -> Iterator[Row]:
