@@ -133,7 +133,7 @@ def token_list(t: Text, tokenizer: Tokenizer, ids: Sequence[int], cut: int) -> s
     rows = []
     for position, token_id in enumerate(ids[:MOST_TOKENS]):
         data = tokenizer.token_bytes(token_id)
-        size = tag("span", esc(t("tokens.bytes", n=len(data))), cls="size")
+        size = tag("span", esc(t("tokens.bytes", n=len(data))), cls="n-bytes")
         cell = chip(readable(data), max(0, position - cut), token_id)
         if meaning := gloss(t, tokenizer.token_text(token_id)):
             size += tag("span", esc(meaning), cls="gloss")
@@ -188,7 +188,7 @@ def word_list(t: Text, tokenizer: Tokenizer, ids: Sequence[int]) -> str:
         )
     names = ("word", *(("means",) if any(meanings) else ()), "id", "in_text")
     head = tag("tr", *(tag("th", esc(t(f"tokens.words.{name}")), scope="col") for name in names))
-    return tag("table", head, *rows, cls="plain")
+    return div("scroll", tag("table", head, *rows, cls="plain"))
 
 
 def is_byte_pair(tokenizer: Tokenizer) -> bool:

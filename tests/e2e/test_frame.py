@@ -166,7 +166,7 @@ WIDTHS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("path", ["/", "/tokens"])
+@pytest.mark.parametrize("path", ["/", "/tokens", "/tokens?model=worked-example&lang=en"])
 def test_nothing_is_wider_than_a_telephone(path, new_page, settled):
     page = new_page(viewport={"width": 390, "height": 844})
     page.goto(path)
