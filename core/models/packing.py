@@ -21,7 +21,7 @@ SETTING = "RIPPLE_PACKED"
 # Bytes of the matrices: below, a product is too quick to gain; above, a second copy costs too much.
 SMALLEST, LARGEST = 100 * 2**20, 2 * 2**30
 WORTH = 1.15  # how many times as fast the trial must be to pay for the memory
-FEW, MANY = (1, 4), 32  # rows of the trial: a decode step, and a prompt
+FEW, MANY = 4, 32  # rows of the trial: a short and a longer prompt
 ROUNDS = 10
 
 
@@ -58,7 +58,7 @@ def trial() -> int | None:
     try:
         if _gain(MANY) < WORTH:
             return None
-        return next((rows for rows in FEW if _gain(rows) >= 1), MANY)
+        return FEW if _gain(FEW) >= 1 else MANY
     except (AttributeError, RuntimeError):
         return None
 

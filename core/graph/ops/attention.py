@@ -147,7 +147,7 @@ class Mask(Op):
     causal: bool
 
     def compute(self, scores: Tensor) -> Tensor:
-        if not self.causal:
+        if not self.causal or scores.shape[-2] == 1:  # a single query is the last: none is later
             return scores
         return scores.masked_fill(self.later(scores), -math.inf)
 

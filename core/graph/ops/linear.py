@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from core.graph import one_row
 from core.graph.explain import Factor, Operand, Term, products
 from core.graph.op import Index, Op, Shape, Variable
 from core.graph.packed import Packed, side_by_side
@@ -35,6 +36,9 @@ class Affine(Op):
         return flat if weight.ndim == 2 else flat.unflatten(1, (len(weight), -1)).permute(1, 0, 2)
 
     def _product(self, x: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
+        if one_row.serves(x, matrix):
+            flat = one_row.product(x, matrix, self.transposed)
+            return flat if bias is None else flat + bias
         if self.transposed:
             return F.linear(x, matrix, bias)
         return x @ matrix if bias is None else torch.addmm(bias, x, matrix)

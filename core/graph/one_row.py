@@ -1,0 +1,46 @@
+"""The product of a single row with a matrix, by all threads: most of what a decode step does.
+
+It can be no faster than memory hands out the matrix, and that takes more than one thread. MKL, by
+which torch multiplies on most processors, uses only one for a single row. A batch of products it
+spreads over all of them, so the matrix is cut into a batch of pieces.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+PIECES = 4  # as many threads can be at work, and few cores are needed to keep memory busy
+SMALLEST = 2**18  # elements of the matrix; a smaller one lies in a cache, and calls cost more
+
+
+def serves(x: Tensor, matrix: Tensor) -> bool:
+    """Whether x [pos, in] is one row, and the matrix such that pieces are faster."""
+    return (
+        len(x) == 1
+        and matrix.numel() >= SMALLEST
+        and x.shape[1] % PIECES == 0
+        and x.dtype == torch.float32
+        and x.device.type == "cpu"
+        and torch.backends.mkl.is_available()
+    )
+
+
+def product(x: Tensor, matrix: Tensor, transposed: bool) -> Tensor:
+    """x [1, in] · W -> [1, out]; W [in, out], or [out, in] if it is stored transposed."""
+    return _by_columns(x, matrix) if transposed else _by_rows(x, matrix)
+
+
+def _by_rows(x: Tensor, matrix: Tensor) -> Tensor:
+    """Each piece gives a part of all sums."""
+    pieces = matrix.reshape(PIECES, -1, matrix.shape[1])
+    return torch.bmm(x.view(PIECES, 1, -1), pieces).sum(0)
+
+
+def _by_columns(x: Tensor, matrix: Tensor) -> Tensor:
+    """Each piece gives some of the sums; those that the cut leaves over are few."""
+    even = len(matrix) // PIECES * PIECES
+    pieces = matrix[:even].view(PIECES, -1, matrix.shape[1])
+    sums = torch.bmm(pieces, x.t().expand(PIECES, -1, 1)).view(1, even)
+    return torch.cat((sums, F.linear(x, matrix[even:])), dim=1)
