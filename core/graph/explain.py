@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 from torch import Tensor
 
@@ -89,12 +90,29 @@ class Explanation:
         return f"{left} = {join_signed(parts)} = {number(self.value)}"
 
 
+class Source(Protocol):
+    """What has values by name; see `core.graph.trace.Trace.at`."""
+
+    def at(self, name: str, *index: int) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A step of which only the rows that are read are computed; in place of its tensor."""
+
+    source: Source
+    name: str
+
+    def __getitem__(self, index: tuple[int, ...]) -> Tensor:
+        return self.source.at(self.name, *index)
+
+
 @dataclass(frozen=True)
 class Operand:
     """An input of an op as `explain` sees it: a name and its values."""
 
     name: str
-    value: Tensor
+    value: Tensor | Rows
 
     def at(self, *index: int, text: str = "") -> Factor:
         """The element at `index` as a factor."""

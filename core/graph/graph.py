@@ -27,6 +27,8 @@ class Step:
     name: `blocks.0.attn.scores`; role: the name without its block, `attn.scores`; block: 0.
     axes: one word per axis, which also gives the shape. inputs: names of steps and weights.
     keep: whether a trace always keeps the value, because it is small and much depends on it.
+    tile: how many rows of it are computed at once, from as many rows of its first input, so that
+    some rows of a wide step have the same bits with all the others and without; 0 for all rows.
     """
 
     name: str
@@ -37,6 +39,15 @@ class Step:
     inputs: tuple[str, ...]
     formula: str
     keep: bool = False
+    tile: int = 0
+
+    def compute(self, *inputs: Tensor) -> Tensor:
+        """The value; of a wide step that of as many rows as its first input has."""
+        x, *others = inputs
+        if not self.tile or len(x) <= self.tile:
+            return self.op.compute(*inputs)
+        parts = (self.op.compute(rows, *others) for rows in x.split(self.tile))
+        return stacked(parts, len(x))
 
 
 class Recorder(Protocol):
@@ -66,11 +77,28 @@ class Scope:
         """A weight, or None where the model lacks it."""
         return self.recorder.weight(self.prefix + name, tuple(axes.split())) if present else None
 
-    def step(self, name: str, axes: str, call: Call, formula: str, keep: bool = False) -> Node:
+    def step(
+        self,
+        name: str,
+        axes: str,
+        call: Call,
+        formula: str,
+        keep: bool = False,
+        tile: int = 0,
+    ) -> Node:
         """A value of its own name: `call` says how it is computed, `formula` how it is written."""
         inputs = tuple(node.name for node in call.inputs)
-        words = tuple(axes.split())
-        step = Step(self.prefix + name, name, self.block, words, call.op, inputs, formula, keep)
+        step = Step(
+            self.prefix + name,
+            name,
+            self.block,
+            tuple(axes.split()),
+            call.op,
+            inputs,
+            formula,
+            keep,
+            tile,
+        )
         return self.recorder.step(step, call.inputs)
 
 
@@ -160,4 +188,16 @@ class PlainForward:
     def step(self, step: Step, inputs: tuple[Node, ...]) -> Node:
         if step.name in self.inputs:
             return Node(step.name, self.inputs[step.name])
-        return Node(step.name, step.op.compute(*(node.value for node in inputs)))
+        return Node(step.name, step.compute(*(node.value for node in inputs)))
+
+
+def stacked(parts: Iterable[Tensor], n_rows: int) -> Tensor:
+    """Parts of a value below each other, none of which is held longer than it takes to copy it."""
+    parts = iter(parts)
+    part = next(parts)
+    whole, end = part.new_empty(n_rows, *part.shape[1:]), 0
+    while part is not None:
+        start, end = end, end + len(part)
+        whole[start:end] = part
+        part = next(parts, None)
+    return whole

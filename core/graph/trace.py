@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from core.graph.edit import EditError, Edits, check_edits, covers, put, resolved, same
-from core.graph.explain import Explanation, Operand
-from core.graph.graph import Graph, Plan, Step
+from core.graph.explain import Explanation, Operand, Rows
+from core.graph.graph import Graph, Plan, Step, stacked
 from core.graph.op import Cost, Input, Variable
 from core.graph.packed import pack_like
 from core.graph.recent import Looked, Recent
@@ -65,6 +65,7 @@ class Trace:
         self._kept = dict(inputs)
         self._looked = Looked()
         self._recent = recent or Recent(memory)
+        self._tiles = Looked()
         self._rows: OrderedDict[tuple[str, int], Tensor] = OrderedDict()
         alike = base is not None and base.graph is graph
         self._size = base._size if alike else self._total(inputs)
@@ -149,6 +150,7 @@ class Trace:
         with self._lock, torch.inference_mode():
             self._make_room(steps)
             at_hand = {**self._looked, **self._kept}
+            at_hand |= {step.name: self._in_tiles(step) for step in steps if self._is_wide(step)}
             have = at_hand.keys() | (self.graph.steps.keys() - self.reached)
             computed = self._run(self.graph.plan([step.name for step in steps], have), at_hand)
             values = at_hand | computed
@@ -161,7 +163,8 @@ class Trace:
     def row(self, name: str, index: int = -1) -> Tensor:
         """The values of a step at one index of its first axis, as of the logits those of a token.
 
-        They are kept where the whole step is too large to be. Raises KeyError, IndexError.
+        They are kept where the whole step is too large to be; of a wide one only few rows are
+        computed. Raises KeyError, IndexError.
         """
         index = range(self.shape(name)[0])[index]
         with self._lock, torch.inference_mode():
@@ -169,11 +172,17 @@ class Trace:
                 return self[name][index]
             key = name, index
             if key not in self._rows:
-                self._rows[key] = self[name][index].clone()
+                self._rows[key] = self._part(name, index, index + 1)[0].clone()
             self._rows.move_to_end(key)
             if len(self._rows) > ROWS:
                 self._rows.popitem(last=False)
             return self._rows[key]
+
+    def at(self, name: str, *index: int) -> Tensor:
+        """The values of a step or weight at its first indices, computed as by `row` where wide."""
+        if name in self.weights or not self.graph[name].tile:
+            return self._tensor(name)[index]
+        return self.row(name, index[0])[index[1:]]
 
     def capture(self) -> dict[str, Tensor]:
         """Every step at once, by name in execution order; this trace then keeps them all."""
@@ -184,7 +193,7 @@ class Trace:
 
     def value(self, name: str, index: tuple[int, ...]) -> float:
         """One element of a step or weight. Raises KeyError, IndexError."""
-        return float(self._tensor(name)[self._checked(name, index)])
+        return float(self.at(name, *self._checked(name, index)))
 
     def explain(self, name: str, index: tuple[int, ...]) -> Explanation:
         """How the element came about. Raises KeyError, IndexError.
@@ -198,7 +207,7 @@ class Trace:
         if name in self.weights or isinstance(self.graph[name].op, Input):
             return Explanation(name, index, value, ())
         step = self.graph[name]
-        operands = (Operand(part, self._tensor(part)) for part in step.inputs)
+        operands = (Operand(part, self._readable(part)) for part in step.inputs)
         return Explanation(name, index, value, step.op.explain(index, *operands))
 
     def code(self, name: str) -> str:
@@ -214,6 +223,11 @@ class Trace:
 
     def _tensor(self, name: str) -> Tensor:
         return self.weights[name] if name in self.weights else self[name]
+
+    def _readable(self, name: str) -> Tensor | Rows:
+        """What an explanation reads from: of a wide step not all of it."""
+        is_wide = name in self.graph.steps and self._is_wide(self.graph[name])
+        return Rows(self, name) if is_wide else self._tensor(name)
 
     def _checked(self, name: str, index: tuple[int, ...]) -> tuple[int, ...]:
         """The index with negative entries resolved."""
@@ -231,7 +245,7 @@ class Trace:
         live: dict[str, Tensor] = {}
         for step, spent in zip(plan.steps, plan.spent, strict=True):
             inputs = [self._operand(part, live, at_hand) for part in step.inputs]
-            value = step.op.compute(*inputs)
+            value = step.compute(*inputs)
             if step.name in self.edits:
                 value = put(value, self.edits[step.name])
             live[step.name] = value
@@ -240,6 +254,42 @@ class Trace:
             for part in spent:
                 del live[part]
         return live
+
+    def _is_wide(self, step: Step) -> bool:
+        """Whether rows of it are computed alone, if it is not at hand whole."""
+        name = step.name
+        known = self._keep_all or name in self._kept or name in self._looked
+        return bool(step.tile) and name in self.reached and not (known or name in self.edits)
+
+    def _in_tiles(self, step: Step) -> Tensor:
+        """A wide step, of whose inputs no more than a tile is computed at a time."""
+        n_rows = self.shape(step.name)[0]
+        starts = range(0, n_rows, step.tile)
+        parts = (self._part(step.name, i, i + step.tile, keep=False) for i in starts)
+        return stacked(parts, n_rows)
+
+    def _part(self, name: str, start: int, stop: int, keep: bool = True) -> Tensor:
+        """Some rows of a step; of a wide one computed with those of their tiles.
+
+        keep: whether these tiles are, as what was looked at last is.
+        """
+        if self.base is not None and name not in self.reached:
+            return self.base._part(name, start, stop, keep)
+        with self._lock:
+            step = self.graph[name]
+            if not self._is_wide(step):
+                return self[name][start:stop]
+            low = start // step.tile * step.tile
+            high = min(-(-stop // step.tile) * step.tile, self.shape(name)[0])
+            key = f"{name}[{low}:{high}]"
+            value = self._tiles.get(key)
+            if value is None:
+                first, *others = step.inputs
+                rows = self._part(first, low, high, keep)
+                value = step.compute(rows, *map(self._tensor, others))
+                if keep:
+                    self._recent.put(self._tiles, key, value)
+            return value[start - low : stop - low]
 
     def _operand(self, name: str, *at_hand: Mapping[str, Tensor]) -> Tensor:
         """A value that need not be computed: a weight, or a step at hand or of the base."""
@@ -255,7 +305,8 @@ class Trace:
         new = [step for step in steps if not (step.name in self._looked or step.name in self._kept)]
         if not new:
             return
-        needed = {part for step in new for part in step.inputs}
+        wide = {name for name, step in self.graph.steps.items() if step.tile}
+        needed = {part for step in new for part in step.inputs} - wide
         self._recent.make_room(sum(self._bytes(step.name) for step in new), self._looked, needed)
 
     def _itemsize(self, name: str) -> int:

@@ -34,6 +34,9 @@ from core.graph.ops import (
 )
 from core.models.config import Config
 
+# Rows at once of what is as wide as the vocabulary: enough for a product to be fast, and few enough
+# for one of them to be had without the others.
+TILE = 128
 CURVES = {"gelu_tanh": "GELU", "gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "none": "id"}
 
 
@@ -61,7 +64,8 @@ def gpt(g: Scope, c: Config, cached: bool = False) -> Node:
 def embedding(g: Scope, c: Config, ids: Node, positions: Node) -> Node:
     """What each token means, plus where it stands."""
     W_E = g.weight("embed.W_E", "vocab d_model")
-    g.step("embed.onehot", "pos vocab", OneHot(c.n_vocab)(ids), "O = one-hot(ids)")
+    onehot = OneHot(c.n_vocab)(ids)
+    g.step("embed.onehot", "pos vocab", onehot, "O = one-hot(ids)", tile=TILE)
     token = g.step("embed.token", "pos d_model", Lookup()(W_E, ids), "X = O·W_E = W_E[ids]")
     if c.position == "learned":
         W_P = g.weight("embed.W_P", "ctx d_model")
@@ -162,8 +166,8 @@ def unembedding(g: Scope, c: Config, stream: Node) -> Node:
     else:
         W_U = g.weight("unembed.W_U", "d_model vocab")
         scores, formula = Affine()(final, W_U), "H·W_U"
-    logits = g.step("logits", "pos vocab", scores, formula)
-    g.step("probs", "pos vocab", Softmax()(logits), "softmax(logits)")
+    logits = g.step("logits", "pos vocab", scores, formula, tile=TILE)
+    g.step("probs", "pos vocab", Softmax()(logits), "softmax(logits)", tile=TILE)
     return logits
 
 
