@@ -112,7 +112,7 @@ def attention(g: Scope, c: Config, x: Node, positions: Node, cached: bool) -> No
     k = g.step("attn.k", "kv_head pos d_head", Affine()(x, W_K, b_K), "K = X·W_K" + plus(b_K))
     v = g.step("attn.v", "kv_head pos d_head", Affine()(x, W_V, b_V), "V = X·W_V" + plus(b_V))
     if c.position == "rotary":
-        turn = Rotate(c.rotary_base, c.rotary_layout)
+        turn = Rotate(c.rotary_base, c.rotary_layout, c.rotary_stretch)
         query = g.step("attn.q_rotated", "head pos d_head", turn(q, positions), "Q′ = rotate(Q)")
         key = g.step("attn.k_rotated", "kv_head pos d_head", turn(k, positions), "K′ = rotate(K)")
     else:
@@ -131,7 +131,7 @@ def attention(g: Scope, c: Config, x: Node, positions: Node, cached: bool) -> No
     heads = g.step("attn.heads", "head pos d_head", WeightedSum()(weights, v, past_v), "Z = A·V")
     concat = g.step("attn.concat", "pos concat", Concat()(heads), "[Z¹ … Zʰ]")
     mixed = Affine()(concat, W_O, b_O)
-    return g.step("attn.out", "pos d_model", mixed, "concat·W_O" + plus(b_O))
+    return g.step("attn.out", "pos d_model", mixed, "concat·W_O" + plus(b_O), keep=True)
 
 
 def mlp(g: Scope, c: Config, x: Node) -> Node:
@@ -154,7 +154,7 @@ def mlp(g: Scope, c: Config, x: Node) -> Node:
         inner = g.step("mlp.act", "pos d_mlp", activate(hidden), f"{curve}(hidden)")
     contracted = Affine()(inner, W_2, b_2)
     read = "product" if c.gated else "act"
-    return g.step("mlp.out", "pos d_model", contracted, f"{read}·W_2" + plus(b_2))
+    return g.step("mlp.out", "pos d_model", contracted, f"{read}·W_2" + plus(b_2), keep=True)
 
 
 def unembedding(g: Scope, c: Config, stream: Node) -> Node:

@@ -38,7 +38,8 @@ def tables(look: Look) -> dict[str, Tensor]:
         found = {"learned": trace.weights["embed.W_P"][:n]} | found
     if config.position == "rotary" and config.n_layers:
         query = _adjacent(look, trace["blocks.0.attn.q"][look.head, look.token])
-        found = {"turned": analysis.turned(query, n, config.rotary_base)} | found
+        turned = analysis.turned(query, n, config.rotary_base, config.rotary_stretch)
+        found = {"turned": turned} | found
     return found
 
 
@@ -134,7 +135,8 @@ def vectors(look: Look) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     q, k = analysis.query_and_key(adding, *ids, look.head, places)
     bare = trace.switch(position="none")
     pairs = (_adjacent(look, rows[0]) for rows in analysis.query_and_key(bare, *ids, look.head, 1))
-    q_turned, k_turned = (analysis.turned(row, n, config.rotary_base) for row in pairs)
+    how = config.rotary_base, config.rotary_stretch
+    q_turned, k_turned = (analysis.turned(row, n, *how) for row in pairs)
     return q, k, q_turned, k_turned
 
 

@@ -17,6 +17,9 @@ def turn(lesson: Lesson) -> None:
     look = lesson.view.look
     words = {"token": shown(look.trace.tokens[look.token]), "head": str(look.head)}
     lesson.part("turn", **words, **rotation.words(look))
+    if stretch := look.trace.model.config.rotary_stretch:
+        limits = {"few": f"{stretch.few:g}", "many": f"{stretch.many:g}"}
+        lesson.say("turn.stretched", ctx=stretch.n_ctx, factor=f"{stretch.factor:g}", **limits)
     with lesson.of_block():
         st.html(rotation.clocks(look, "q", look.head))
     lesson.pictures(rotation.AT, rotation.steps(look)[:2])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import torch
+
 from core.graph import Ref
 from core.graph.ops import Rotate
 from core.view import vector
@@ -42,10 +44,17 @@ def radians(look: Look) -> list[float]:
     return angles[look.token].tolist()
 
 
+def slowest(look: Look) -> float:
+    """By how much the last pair is turned for each place, in radians."""
+    trace = look.trace
+    op: Rotate = trace.step(steps(look)[1]).op
+    query = trace[steps(look)[0]]
+    return op.angles(query, torch.ones(1, device=query.device))[0, -1].item()
+
+
 def words(look: Look) -> dict[str, object]:
     """What the texts say about the turning: how far the first and the last pair turn per place."""
     config = look.trace.model.config
-    slowest = config.rotary_base ** -(1 - 2 / config.d_head)
     first, second = pair(look, 0)
     return {
         "place": str(place(look)),
@@ -53,7 +62,7 @@ def words(look: Look) -> dict[str, object]:
         "first": str(first),
         "second": str(second),
         "fast": number(math.degrees(1), 1),
-        "slow": f"{math.degrees(slowest):.2g}",
+        "slow": f"{math.degrees(slowest(look)):.2g}",
         "base": f"{config.rotary_base:,.0f}",
     }
 

@@ -42,6 +42,22 @@ KINDS = {
             "rope_parameters": {"rope_type": "default", "rope_theta": 500.0},
         },
     ),
+    # A text of 16 places first: of the ten pairs some keep their rate, some change, some lose most.
+    "angles stretched as in Llama 3": (
+        LlamaConfig,
+        {
+            "num_key_value_heads": 2,
+            "head_dim": 20,
+            "rope_parameters": {
+                "rope_type": "llama3",
+                "rope_theta": 500.0,
+                "factor": 8.0,
+                "low_freq_factor": 0.5,
+                "high_freq_factor": 2.0,
+                "original_max_position_embeddings": 16,
+            },
+        },
+    ),
     "biases everywhere in attention": (
         LlamaConfig,
         {"num_key_value_heads": 2, "attention_bias": True},

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from core.graph.ops import Stretch
 from core.models.config import Config, ConfigError
 from tests.support.random_models import SMALL
 
@@ -20,6 +21,7 @@ def test_defaults_are_those_of_gpt2():
         "position": "learned",
         "rotary_base": 10000.0,
         "rotary_layout": "half",
+        "rotary_stretch": None,
         "norm": "layer",
         "norms": ("ln_1", "ln_2", "ln_f"),
         "norm_placement": "pre",
@@ -59,7 +61,9 @@ def test_places_are_kept_in_their_order(given, kept):
 
 
 def test_survives_json():
-    original = config(norms=("ln_2",), residual=False, position="rotary", d_mlp=0)
+    original = config(
+        norms=("ln_2",), residual=False, position="rotary", rotary_stretch=Stretch(8.0), d_mlp=0
+    )
     assert Config.from_dict(json.loads(json.dumps(original.to_dict()))) == original
 
 
@@ -111,6 +115,8 @@ def test_unknown_settings_are_named():
         ({"norm_eps": 0.0}, "greater than 0"),
         ({"rotary_base": -1.0}, "greater than 0"),
         ({"norm_eps": float("nan")}, "greater than 0"),
+        ({"rotary_stretch": Stretch(0.0)}, "cannot be stretched"),
+        ({"rotary_stretch": Stretch(8.0, few=4.0, many=4.0)}, "cannot be stretched"),
     ],
 )
 def test_more_impossible_numbers(settings, message):

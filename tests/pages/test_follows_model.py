@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from core.graph.ops import Stretch
 from core.view import engine
 from tests.support.app import ROOT, components, drawn, open_page, rows, said
 from tests.support.random_models import CONFIGS, LLAMA, build
@@ -40,6 +41,17 @@ def test_pairs_turn_by_place_times_their_rate(show):
     found = clock_angles(at)
     assert [one[:2] for one in found] == [one[:2] for one in drawn_once] * 2  # of q, then of k
     assert [a for *_, a in found] == pytest.approx([a for *_, a in drawn_once] * 2, abs=0.06)
+
+
+def test_stretched_angles_are_slower_and_said_to_be(show):
+    """The slowest of four pairs turns 0.03 times in 32 places, so it turns 8 times slower."""
+    stretch = Stretch(factor=8.0, few=1.0, many=4.0, n_ctx=32)
+    _, at = show("position", QWEN | {"rotary_stretch": stretch})
+    slow = np.degrees(1000.0 ** (-6 / 8) / 8)
+    text = said(at)
+    assert f"the last of the 4 by {slow:.2g}°" in text
+    assert "less than 1 times in 32 places now turns 8 times slower" in text
+    assert "times slower" not in said(show("position", QWEN)[1])
 
 
 def test_a_pair_is_shown_before_and_after(show):

@@ -9,7 +9,6 @@ from core.graph.ops.attention import (
     Concat,
     Mask,
     QueryKey,
-    Rotate,
     Scale,
     Softmax,
     WeightedSum,
@@ -17,6 +16,7 @@ from core.graph.ops.attention import (
 from core.graph.ops.embedding import Lookup, OneHot, Sinusoid
 from core.graph.ops.linear import Activation, Add, Affine, Multiply, Same
 from core.graph.ops.norm import Mean, MeanSquare, Normalize, ScaleShift, Variance
+from core.graph.ops.rotary import Rotate, Stretch
 
 __all__ = [
     "Activation",
@@ -37,6 +37,7 @@ __all__ = [
     "ScaleShift",
     "Sinusoid",
     "Softmax",
+    "Stretch",
     "Variance",
     "WeightedSum",
 ]

@@ -16,6 +16,7 @@ import gguf
 import torch
 from torch import Tensor
 
+from core.graph.ops import Stretch
 from core.models.checkpoint import gpt2, llama, merges
 from core.models.checkpoint.error import CheckpointError
 from core.models.checkpoint.folder import check_memory
@@ -85,8 +86,6 @@ def _architecture(settings: Settings) -> str:
 
 def _config(settings: Settings, architecture: str, file: GGUFFile, n_vocab: int) -> Config:
     settings.refuse_all_but({f"{architecture}.{name}": value for name, value in HARMLESS.items()})
-    if STRETCHED in file.tensors:
-        raise CheckpointError("gguf_stretched", file=settings.file)
     check_blocks(file.tensors, "blk", settings.whole(f"{architecture}.block_count"))
     common = {
         "n_layers": settings.whole(f"{architecture}.block_count"),
@@ -104,6 +103,7 @@ def _config(settings: Settings, architecture: str, file: GGUFFile, n_vocab: int)
 
 def _rotary(settings: Settings, architecture: str, file: GGUFFile) -> dict[str, object]:
     """What Llama and Qwen2 have in common."""
+    base = settings.number(f"{architecture}.rope.freq_base", default=10000.0)
     width = settings.whole(f"{architecture}.attention.key_length", default=None)
     turned = settings.whole(f"{architecture}.rope.dimension_count", default=width)
     if width and turned != width:
@@ -112,7 +112,8 @@ def _rotary(settings: Settings, architecture: str, file: GGUFFile) -> dict[str, 
         "n_kv_heads": settings.whole(f"{architecture}.attention.head_count_kv", default=None),
         "d_head": turned,
         "position": "rotary",
-        "rotary_base": settings.number(f"{architecture}.rope.freq_base", default=10000.0),
+        "rotary_base": base,
+        "rotary_stretch": _stretch(file, base, settings.file),
         "norm": "rms",
         "norm_eps": settings.number(f"{architecture}.attention.layer_norm_rms_epsilon"),
         "norm_beta": False,
@@ -122,6 +123,22 @@ def _rotary(settings: Settings, architecture: str, file: GGUFFile) -> dict[str, 
         "bias_out": "blk.0.attn_output.bias" in file.tensors,
         "bias_mlp": False,
     }
+
+
+def _stretch(file: GGUFFile, base: float, name: str) -> Stretch | None:
+    """The way of Llama 3, of which a file only has what each pair's rate is divided by.
+
+    Raises CheckpointError for another way.
+    """
+    if STRETCHED not in file.tensors:
+        return None
+    with torch.inference_mode():
+        divisors = file.read(STRETCHED)
+        rates = 1.0 / base ** torch.linspace(0, 1, len(divisors) + 1)[:-1]
+        stretch = Stretch(factor=divisors.max().item())
+        if not torch.allclose(rates / divisors, stretch.slowed(rates), rtol=1e-4, atol=0):
+            raise CheckpointError("gguf_stretched", file=name)
+    return stretch
 
 
 def _sources(architecture: str, c: Config) -> dict[str, Source]:
@@ -152,8 +169,9 @@ def _reordered(ours: str, source: Source, c: Config) -> Source:
 
 def _unpacked(file: GGUFFile, tied: bool) -> Mapping[str, Tensor]:
     """All tensors as float32, without a head that only repeats the embedding."""
+    left_out = {STRETCHED, HEAD} if tied else {STRETCHED}
     with torch.inference_mode():
-        return {name: file.read(name) for name in file.tensors if not (tied and name == HEAD)}
+        return {name: file.read(name) for name in file.tensors if name not in left_out}
 
 
 def _tokenizer(settings: Settings) -> MergeListTokenizer:

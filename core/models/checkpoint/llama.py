@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from torch import Tensor
 
+from core.graph.ops import Stretch
 from core.models.checkpoint.settings import Settings
 from core.models.checkpoint.stored import Source, check_blocks, convert, without_copy
 from core.models.config import Config
@@ -81,6 +82,7 @@ def read(settings: Settings, tensors: Mapping[str, Tensor]) -> tuple[Config, dic
 def _config(settings: Settings) -> Config:
     settings.refuse_all_but(HARMLESS)
     relative = RELATIVES[settings.values["model_type"]]
+    base, stretch = _rotary(settings)
     has_bias = settings.flag("attention_bias", default=False)
     return Config(
         n_layers=settings.whole("num_hidden_layers"),
@@ -92,8 +94,9 @@ def _config(settings: Settings) -> Config:
         n_vocab=settings.whole("vocab_size"),
         n_ctx=settings.whole("max_position_embeddings"),
         position="rotary",
-        rotary_base=_rotary_base(settings),
+        rotary_base=base,
         rotary_layout=relative.rotary_layout,
+        rotary_stretch=stretch,
         norm="rms",
         norm_eps=settings.number("rms_norm_eps"),
         norm_beta=False,
@@ -106,15 +109,28 @@ def _config(settings: Settings) -> Config:
     )
 
 
-def _rotary_base(settings: Settings) -> float:
-    """The base of the angles. Raises CheckpointError where they are stretched for long texts."""
+def _rotary(settings: Settings) -> tuple[float, Stretch | None]:
+    """The base of the angles, and how they are stretched for long texts. Raises CheckpointError."""
+    base, stretch = settings.number("rope_theta", default=USUAL_BASE), None
     for name in ("rope_scaling", "rope_parameters"):
         rope = settings.values.get(name) or {}
-        kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, dict) else ""
-        if kind != "default":
+        if not isinstance(rope, dict):
             raise settings.unsupported(name)
-    inside = Settings(settings.values.get("rope_parameters") or {})
-    return inside.number("rope_theta", default=settings.number("rope_theta", default=USUAL_BASE))
+        inside = Settings(rope, settings.file)
+        base = inside.number("rope_theta", default=base)
+        match rope.get("rope_type", rope.get("type", "default")):
+            case "default":
+                continue
+            case "llama3":
+                stretch = Stretch(
+                    factor=inside.number("factor"),
+                    few=inside.number("low_freq_factor"),
+                    many=inside.number("high_freq_factor"),
+                    n_ctx=inside.whole("original_max_position_embeddings"),
+                )
+            case _:
+                raise settings.unsupported(name)
+    return base, stretch
 
 
 def sources(c: Config) -> dict[str, Source]:

@@ -1,6 +1,9 @@
 """GGUF files of small networks, against these networks and `transformers`' own reading of them."""
 
+import math
+
 import gguf
+import numpy as np
 import pytest
 import torch
 from transformers import LlamaForCausalLM
@@ -34,6 +37,29 @@ def test_logits_of_each_architecture(tmp_path, what):
     width = {"llama.attention.key_length": 24, "llama.rope.dimension_count": 24}
     extra = width if "head_dim" in settings else {}
     path = files.write(tmp_path / "model.gguf", network, settings=extra)
+    assert_close(core.load(str(path), device="cpu").forward(IDS), logits(network), 1e-5)
+
+
+def test_angles_stretched_as_in_llama_3(tmp_path):
+    """llama.cpp's table of what each rate is divided by, worked out case by case."""
+    rope = {
+        "rope_type": "llama3",
+        "rope_theta": 5e5,
+        "factor": 32.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    }
+    network = files.network("llama", rope_parameters=rope)
+    divisors = []
+    for i in range(8):
+        wave = 2 * math.pi * 5e5 ** (2 * i / 16)
+        smooth = (8192 / wave - 1) / 3
+        between = 1 / ((1 - smooth) / 32 + smooth)
+        divisors.append(1.0 if wave < 2048 else 32.0 if wave > 8192 else between)
+    assert len(set(divisors)) > 2  # all three cases
+    table = {"rope_freqs.weight": np.array(divisors, np.float32)}
+    path = files.write(tmp_path / "model.gguf", network, replaced=table)
     assert_close(core.load(str(path), device="cpu").forward(IDS), logits(network), 1e-5)
 
 

@@ -229,7 +229,7 @@ TENSORS = {
         ["output_norm.weight", "32", "64"],
     ),
     "stretched angles": (
-        {"rope_freqs.weight": np.ones(8, np.float32)},
+        {"rope_freqs.weight": np.full(8, 4, np.float32)},  # all alike is not Llama 3's way
         "gguf_stretched",
         ["rope_freqs.weight"],
     ),

@@ -136,7 +136,7 @@ def test_settings_that_gpt2_cannot_have(tmp_path, changed, kind, named):
 @pytest.mark.parametrize(
     ("changed", "name"),
     [
-        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, "llama3"),
+        ({"rope_scaling": {"rope_type": "longrope", "factor": 8.0}}, "longrope"),
         ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "linear"),
         ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}, "yarn"),
         ({"rope_scaling": "twice"}, "rope_scaling"),
