@@ -60,9 +60,12 @@ class KVCache:
                 room[:, self.length : end] = found[sources[name]]
         self.length = end
 
-    def copy(self, length: int | None = None) -> KVCache:
-        """A cache of its own with the first `length` tokens; all of them unless given."""
-        other = KVCache(self.model, self.capacity)
+    def copy(self, length: int | None = None, capacity: int | None = None) -> KVCache:
+        """A cache of its own with the first `length` tokens; all of them unless given.
+
+        capacity: as that of this one unless given.
+        """
+        other = KVCache(self.model, capacity or self.capacity)
         other.length = self.length if length is None else min(length, self.length)
         with torch.inference_mode():
             for name, room in other._rooms.items():

@@ -44,11 +44,12 @@ def generate(
     penalty counts the prompt as well. Raises what `Model.trace` and `distribution` raise.
     """
     random = torch.Generator().manual_seed(seed)
-    cache = KVCache(model)
     trace = model.trace(prompt)
+    # A context of 131,072 tokens would be 8 GB of room, of which few texts need much.
+    cache = KVCache(model, min(model.config.n_ctx, len(trace) + max_new_tokens))
     seen = list(trace.ids)
     for _ in range(max_new_tokens):
-        chosen = distribution(trace["logits"][-1], previous=seen, **sampling)
+        chosen = distribution(trace.row("logits"), previous=seen, **sampling)
         draw = torch.rand((), generator=random, dtype=torch.float64).item()
         token_id = pick(chosen, draw)
         text = model.tokenizer.token_text(token_id)
@@ -56,7 +57,7 @@ def generate(
         seen.append(token_id)
         cache.append(trace)
         yield GenerationStep(trace, chosen, draw, token_id, text, n_past)
-        if token_id in model.tokenizer.stop_ids or len(cache) == cache.capacity:
+        if token_id in model.tokenizer.stop_ids or len(cache) == model.config.n_ctx:
             return
         trace = model.decode([token_id], cache)
 

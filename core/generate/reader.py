@@ -90,14 +90,14 @@ def edited_model(trace: PromptTrace) -> Model:
 
 
 def _filled(trace: PromptTrace) -> KVCache:
-    cache = KVCache(trace.model)
+    cache = KVCache(trace.model, len(trace))
     cache.append(trace)
     return cache
 
 
 def _grown(past: KVCache, trace: PromptTrace) -> KVCache:
     """A copy with one step more: others may go on from `past` in another way."""
-    cache = past.copy()
+    cache = past.copy(capacity=len(past) + len(trace))
     cache.append(trace)
     return cache
 

@@ -128,6 +128,22 @@ def test_a_copy_goes_its_own_way():
     assert same_bits(held, prefilled(model, TEXT[:6]).values()["blocks.0.cache.v"])
 
 
+def test_room_is_made_for_the_text_and_not_for_the_whole_context(monkeypatch):
+    """On a graphics card room is memory, written to or not."""
+    made = []
+    init = KVCache.__init__
+
+    def spy(cache, model, capacity=None):
+        init(cache, model, capacity)
+        made.append(cache.capacity)
+
+    monkeypatch.setattr(KVCache, "__init__", spy)
+    model = build(**CONFIGS["llama"] | {"n_ctx": 100_000})
+    steps = list(model.generate([1, 2, 3], 4, temperature=0))
+    assert len(steps) == 4
+    assert made == [7]
+
+
 def test_generation_stops_where_the_context_is_full():
     model = build(n_ctx=6)
     steps = list(model.generate(TEXT[:4], 50))
