@@ -17,6 +17,9 @@ def dot_products(lesson, view, look):
     lesson.part("dot", n=config.n_vocab, d=config.d_model, token=here)
     if config.n_vocab > pictures.WIDE:
         lesson.say("dot.top", n=pictures.WIDE, total=config.n_vocab, token=here)
+    if (rows := pictures.read_rows(look)) is not None:
+        ends = {"first": str(rows[0]), "last": str(rows[-1])}
+        lesson.say("dot.rows", n=len(rows), total=len(look.trace), **ends)
     lesson.matrices("dot", pictures.cuts(look), follow=True, numbers=True)
     st.html(pictures.choice(look, found, rank) + pictures.product(look, found[rank]))
     lesson.pictures("product", [pictures.read(look), "logits"])

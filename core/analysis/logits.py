@@ -53,5 +53,5 @@ def guesses(trace: PromptTrace, positions: Sequence[int]) -> list[Guess]:
 def hits(trace: PromptTrace) -> int:
     """How many of the prompt's own tokens were the first choice at the position before."""
     with torch.inference_mode():
-        best = trace["logits"][:-1].argmax(dim=-1)
-        return int((best == trace["tokens.ids"][1:]).sum())
+        best = torch.cat([rows.argmax(dim=-1) for rows in trace.tiles("logits")])
+        return int((best[:-1] == trace["tokens.ids"][1:]).sum())

@@ -53,6 +53,6 @@ def text_with_fact(name: str, place: int | None) -> str:
 def _recall(model: Model, name: str, place: int | None) -> Recall:
     ids = model.tokenizer.encode(text_with_fact(name, place))
     answer = model.tokenizer.encode(f" {name}")[0]
-    logits = model.trace(ids)["logits"][-1]
+    logits = model.trace(ids).row("logits")
     with torch.inference_mode():
         return Recall(place, len(ids), logits.double().softmax(-1)[answer].item())

@@ -101,7 +101,8 @@ def lens_error(trace: PromptTrace, positions: Sequence[int]) -> float:
     rows, last = list(positions), stream_steps(trace)[-1]
     with torch.inference_mode():
         seen = read_out(trace, trace[last][rows])
-        return (seen - trace["logits"][rows]).abs().max().item()
+        own = torch.stack([trace.row("logits", row) for row in rows])
+        return (seen - own).abs().max().item()
 
 
 def logit_lens(trace: PromptTrace, step: str) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import torch
@@ -150,7 +150,8 @@ class Trace:
         with self._lock, torch.inference_mode():
             self._make_room(steps)
             at_hand = {**self._looked, **self._kept}
-            at_hand |= {step.name: self._in_tiles(step) for step in steps if self._is_wide(step)}
+            for step in filter(self._is_wide, steps):
+                at_hand[step.name] = stacked(self.tiles(step.name), self.shape(step.name)[0])
             have = at_hand.keys() | (self.graph.steps.keys() - self.reached)
             computed = self._run(self.graph.plan([step.name for step in steps], have), at_hand)
             values = at_hand | computed
@@ -177,6 +178,15 @@ class Trace:
             if len(self._rows) > ROWS:
                 self._rows.popitem(last=False)
             return self._rows[key]
+
+    def tiles(self, name: str) -> Iterator[Tensor]:
+        """The rows of a step in order: of a wide one as many at a time as are computed together."""
+        n_rows = self.shape(name)[0]
+        size = self.graph[name].tile or n_rows
+        for start in range(0, n_rows, size):
+            with torch.inference_mode():
+                part = self._part(name, start, start + size, keep=False)
+            yield part
 
     def at(self, name: str, *index: int) -> Tensor:
         """The values of a step or weight at its first indices, computed as by `row` where wide."""
@@ -261,12 +271,6 @@ class Trace:
         known = self._keep_all or name in self._kept or name in self._looked
         return bool(step.tile) and name in self.reached and not (known or name in self.edits)
 
-    def _in_tiles(self, step: Step) -> Tensor:
-        """A wide step, of whose inputs no more than a tile is computed at a time."""
-        n_rows = self.shape(step.name)[0]
-        starts = range(0, n_rows, step.tile)
-        parts = (self._part(step.name, i, i + step.tile, keep=False) for i in starts)
-        return stacked(parts, n_rows)
 
     def _part(self, name: str, start: int, stop: int, keep: bool = True) -> Tensor:
         """Some rows of a step; of a wide one computed with those of their tiles.

@@ -89,7 +89,7 @@ def written_out(trace: PromptTrace, explained: Explanation, most: int) -> Sum:
 def row_sum(trace: PromptTrace, ref: Ref, most: int) -> Sum:
     """What a softmax divides by: the sum of exp over a whole row, the largest taken off first."""
     *row, _ = ref.index
-    values = trace[ref.name][tuple(row)].double().cpu()
+    values = trace.at(ref.name, *row).double().cpu()
     highest = values.max().item()
     powers = (values - highest).exp()
     total = powers.sum().item()
@@ -155,7 +155,7 @@ def where(t: Text, trace: PromptTrace, ref: Ref) -> str:
             key = "scaled" if divisor != 1 else "unscaled"
             return t(f"opened.where.{key}", root=number(divisor), d=config.d_head)
         case Softmax():
-            row = trace[inputs[0]][ref.index[:-1]].double()
+            row = trace.at(inputs[0], *ref.index[:-1]).double()
             highest = row.max()
             total = (row - highest).exp().sum().item()
             return t("opened.where.softmax", total=number(total), highest=number(highest.item()))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
 
 from core.graph import Ref
 from core.models.model import PromptTrace
@@ -171,7 +172,13 @@ def as_matrix(values: np.ndarray, axes: tuple[int, int]) -> np.ndarray:
 
 def take(trace: PromptTrace, name: str, index: tuple[Part, ...]) -> np.ndarray:
     """The values at an index whose parts are integers, None or lists; shared, so read only."""
-    value = trace.weights[name] if name in trace.weights else trace[name]
+    if name in trace and trace.step(name).tile and index[0] is not None:
+        # Of a step as wide as the vocabulary no more than these rows, which may be computed alone.
+        rows = [index[0]] if isinstance(index[0], int) else index[0]
+        value = torch.stack([trace.row(name, row) for row in rows])
+        index = (0 if isinstance(index[0], int) else None, *index[1:])
+    else:
+        value = trace.weights[name] if name in trace.weights else trace[name]
     for axis in reversed(range(len(index))):
         part = index[axis]
         if isinstance(part, int):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 import torch
 from torch.utils.weak import WeakTensorKeyDictionary
@@ -30,16 +29,8 @@ SAME = 0.98  # cosine from which two rows are practically one
 ANIMALS = {"cat": (0.2, 0.9, 0.1), "dog": (0.3, 0.8, 0.2), "car": (0.9, 0.1, 0.4)}
 SPLITS = ("cat sat", "someunknownPlace")
 
-_products: WeakKeyDictionary[PromptTrace, analysis.OneHotProduct] = WeakKeyDictionary()
 # By table, which all texts share and an edit replaces: what was asked of its rows.
 _near, _twins = WeakTensorKeyDictionary(), WeakTensorKeyDictionary()
-
-
-def product(trace: PromptTrace) -> analysis.OneHotProduct:
-    """The one-hot product of a trace, multiplied out once."""
-    if trace not in _products:
-        _products[trace] = analysis.onehot_product(trace)
-    return _products[trace]
 
 
 def table_rows(look: Look) -> list[int]:
@@ -83,7 +74,7 @@ def written_product(look: Look, most: int = 7) -> str:
         written = f"({value})" if column[i] < 0 else value
         terms.append(tag("span", esc(f"{1 if i == own else 0}·{written}"), cls=cls))
     parts = [*(["…"] if first else []), *terms, *(["…"] if last < len(column) else [])]
-    result = exact.number(product(look.trace).product[look.token, 0].item())
+    result = exact.number(analysis.onehot_product(look.trace, look.token).product[0].item())
     return div("arithmetic", " + ".join(parts), tag("b", esc(f" = {result}")))
 
 
@@ -106,14 +97,11 @@ def onehot_lines(look: Look, rows: Sequence[int | range]) -> str:
 
 def both_ways(look: Look) -> str:
     """The row by multiplying and by looking up, and what each takes."""
-    t, trace, done = look.t, look.trace, product(look.trace)
-    n = len(trace)
-    rows = {"product": done.product[look.token], "lookup": trace["embed.token"][look.token]}
-    d_model = trace.model.config.d_model
-    work = {
-        "product": (done.multiply_adds // n, done.zeros // n),
-        "lookup": (trace.cost("embed.token").multiply_adds // n, 0),
-    }
+    t, trace, here = look.t, look.trace, look.token
+    done = analysis.onehot_product(trace, here)
+    rows = {"product": done.product, "lookup": trace["embed.token"][here]}
+    looked_up = trace.cost("embed.token").multiply_adds // len(trace)
+    work = {"product": (done.multiply_adds, done.zeros), "lookup": (looked_up, 0)}
     lines = [
         [
             t(f"embedding.ways.{way}"),
@@ -124,7 +112,7 @@ def both_ways(look: Look) -> str:
         for way, row in rows.items()
     ]
     heads = [t(f"embedding.ways.{key}") for key in ("way", "row", "work", "zeros")]
-    said = t("embedding.ways.same", n=n * d_model, difference=tiny(done.difference))
+    said = t("embedding.ways.same", n=len(done.product), difference=tiny(done.difference))
     return facts(heads, lines) + tag("p", esc(said), cls="result")
 
 
@@ -187,10 +175,9 @@ def twins(trace: PromptTrace, token_id: int) -> int:
     rows = trace.weights["embed.W_E"]
     known = _twins.setdefault(rows, {})
     if token_id not in known:
-        with torch.inference_mode():
-            cosines = torch.nn.functional.cosine_similarity(rows, rows[token_id], dim=-1)
-            others = torch.arange(len(rows), device=rows.device) != token_id
-            known[token_id] = int(((cosines >= SAME) & others).sum().item())
+        alike = analysis.cosines(trace, token_id) >= SAME
+        alike[token_id] = False
+        known[token_id] = int(alike.sum())
     return known[token_id]
 
 

@@ -93,15 +93,22 @@ def pooled(values: np.ndarray, widest: int = WIDEST, tallest: int = WIDEST) -> n
 
     Masked (−∞) only where the whole block is.
     """
-    for axis, most in enumerate((tallest, widest)):
-        step = -(-values.shape[axis] // most)
-        if step > 1:
-            starts = np.arange(0, values.shape[axis], step)
-            high = np.maximum.reduceat(values, starts, axis)
-            seen = np.where(np.isneginf(values), np.inf, values)
-            low = np.minimum.reduceat(seen, starts, axis)
-            values = np.where(-low > high, low, high)
-    return values
+    return _pooled_rows(_pooled_rows(values, tallest).T, widest).T
+
+
+def _pooled_rows(values: np.ndarray, most: int) -> np.ndarray:
+    """At most `most` rows, row by row, which is several times as fast as `reduceat`."""
+    step = -(-len(values) // most)
+    if step <= 1:
+        return values
+    values = np.ascontiguousarray(values)
+    seen = np.where(np.isneginf(values), np.inf, values)
+    high, low = values[::step].copy(), seen[::step].copy()
+    for i in range(1, step):
+        n = len(values[i::step])  # the last block may have fewer rows
+        np.maximum(high[:n], values[i::step], out=high[:n])
+        np.minimum(low[:n], seen[i::step], out=low[:n])
+    return np.where(-low > high, low, high)
 
 
 def token_ink(position: int) -> str:

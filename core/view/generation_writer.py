@@ -172,7 +172,7 @@ class Writer:
         """
         text, full = self._text(side), self.look(side).trace
         step = self._reader(side).step(full, self.n_ctx if self.slid else len(text))
-        logits, previous = step["logits"][-1], [*text, *self.tree.ids()]
+        logits, previous = step.row("logits"), [*text, *self.tree.ids()]
         try:
             chosen = self.settings.distribution(logits, previous)
         except SamplingError:

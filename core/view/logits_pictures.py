@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import core
 from core.analysis import logits, residual
 from core.graph import Ref
 from core.models.config import Config
-from core.models.model import Candidate
+from core.models.model import Candidate, PromptTrace
 from core.view import scale, vector
 from core.view.cut import Cut, cut
 from core.view.html import (
@@ -28,6 +30,8 @@ from core.view.marks import marks, was
 TOP = 10  # candidates that are shown
 WIDE = 12  # tokens of a large vocabulary whose logits are shown as a matrix
 RANK = "rank"  # the state: which of the candidates is looked at, 0 for the likeliest
+
+_hits: WeakKeyDictionary[PromptTrace, int] = WeakKeyDictionary()
 
 
 def final_rows(look: Look) -> str:
@@ -80,11 +84,19 @@ def cuts(look: Look) -> list[Cut]:
     name = "W_Eᵀ" if tied else "W_U"
     title = f"{name}, {t('logits.matrix.some')}" if large else name
     weight = (ids, None) if tied else (None, ids)
+    rows = read_rows(look)
     return [
-        cut(trace, read(look), title=t("logits.matrix.read")),
+        cut(trace, read(look), (rows, None), title=t("logits.matrix.read")),
         cut(trace, directions(look), weight, title=title, transposed=tied),
-        cut(trace, "logits", (None, ids), title=t("logits.matrix.logits")),
+        cut(trace, "logits", (rows, ids), title=t("logits.matrix.logits")),
     ]
+
+
+def read_rows(look: Look) -> range | None:
+    """The tokens whose logits are shown; of a long text those that are computed with ours."""
+    tile, n = look.trace.step("logits").tile, len(look.trace)
+    start = look.token - look.token % tile
+    return range(start, min(start + tile, n)) if n > tile else None
 
 
 def choice(look: Look, found: list[Candidate], here: int) -> str:
@@ -155,9 +167,13 @@ def share(look: Look, found: list[Candidate]) -> str:
 
 
 def hits(look: Look) -> str:
-    """How often the first choice was right; empty for a single token."""
+    """How often the first choice was right, counted once for a trace; empty for a single token."""
     total = len(look.trace) - 1
-    return look.t("logits.every.hits", n=logits.hits(look.trace), total=total) if total else ""
+    if not total:
+        return ""
+    if look.trace not in _hits:
+        _hits[look.trace] = logits.hits(look.trace)
+    return look.t("logits.every.hits", n=_hits[look.trace], total=total)
 
 
 def table_size(config: Config) -> int:

@@ -95,10 +95,11 @@ def test_dropout_refuses_an_impossible_share(p):
 
 
 def test_onehot_product_equals_the_lookup(trace):
-    long_way = embedding.onehot_product(trace)
-    assert long_way.difference == 0
-    assert long_way.product.tolist() == [[0.2, 0.9, 0.1], [0.8, 0.1, 0.3], [0.4, 0.3, 0.9]]
-    assert (long_way.multiply_adds, long_way.zeros) == (3 * 6 * 3, 3 * 5 * 3)
+    rows = [[0.2, 0.9, 0.1], [0.8, 0.1, 0.3], [0.4, 0.3, 0.9]]
+    long_way = [embedding.onehot_product(trace, pos) for pos in range(3)]
+    assert [found.product.tolist() for found in long_way] == rows
+    assert [found.difference for found in long_way] == [0, 0, 0]
+    assert (long_way[0].multiply_adds, long_way[0].zeros) == (6 * 3, 5 * 3)
 
 
 @pytest.mark.parametrize(

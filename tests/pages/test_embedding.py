@@ -36,7 +36,7 @@ def test_both_ways_give_the_same_row():
     product, lookup = way[1], way[2]
     assert product[1] == lookup[1] == "0.40 0.30 0.90".replace(" ", "  ")
     assert product[2:] == ["18", "15"] and lookup[2:] == ["0", "0"]
-    assert "over all 9 numbers of this text: 0 " in said(example())
+    assert "over all 3 numbers of the row: 0 " in said(example())
 
 
 def test_matrices_of_the_sentence():
