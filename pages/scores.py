@@ -14,8 +14,8 @@ with frame.page("scores") as view:
         lesson.part("four")
         with lesson.of_block():
             lesson.switches("scaled", "mask")
-            cuts = pictures.chosen(look, pictures.four(look))
-            lesson.matrices("four", cuts, follow=True)
+            cuts = pictures.chosen(look, "matrix", pictures.four(look), "four.choose")
+            lesson.matrices("four", list(cuts.values()), follow=True)
             if look.n_heads > 1:
                 lesson.say("heads", i=str(look.layer), n=look.n_heads)
                 matrix.heads(look, pictures.names(look)[-1])

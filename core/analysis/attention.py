@@ -9,7 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.graph import Explanation, Factor, Ref, Term
+from core.graph.explain import Operand, number
+from core.graph.ops import Softmax
 from core.models.model import PromptTrace
+
+Index = tuple[int, int, int]  # head, query, key
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,44 @@ def mask_after(scores: Tensor) -> Tensor:
     with torch.inference_mode():
         earlier = torch.softmax(scores, dim=-1).tril()
         return earlier / earlier.sum(dim=-1, keepdim=True)
+
+
+def mask_first(scores: Tensor) -> Tensor:
+    """-inf for later keys, then softmax, as the model does it. scores: as in `mask_after`."""
+    later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+    with torch.inference_mode():
+        return torch.softmax(scores.masked_fill(later, -math.inf), dim=-1)
+
+
+def explain_share(trace: PromptTrace, block: int, index: Index, mask: str) -> Explanation:
+    """How one share [head, query, key] comes about from the scaled scores of its row.
+
+    mask: "open" for none, "after" as in `mask_after`, "first" as in `mask_first`; the latter two
+    leave a later key no share, and its explanation no terms.
+    """
+    head, query, key = index
+    name = f"blocks.{block}.attn.scores_scaled"
+    if mask != "open" and key > query:
+        return Explanation(name, index, 0.0, ())
+    scores = trace[name]
+    read = scores[..., : query + 1] if mask == "first" else scores
+    power, one_over_sum = Softmax().explain(index, Operand(name, read))[0].factors
+    factors = [power, one_over_sum]
+    if mask == "first":  # a sum of fewer than the whole line
+        factors[1] = Factor(one_over_sum.value, text=one_over_sum.text)
+    if mask == "after":
+        kept = torch.softmax(scores[head, query].double(), dim=-1)[: query + 1].sum().item()
+        factors.append(Factor(1 / kept, text=f"1/{number(kept)}"))
+    term = Term(tuple(factors))
+    return Explanation(name, index, term.value, (term,))
+
+
+def explain_kept(trace: PromptTrace, block: int, index: Index, p: float) -> Explanation:
+    """What a share [head, query, key] becomes that `dropout` does not strike out."""
+    name = f"blocks.{block}.attn.weights"
+    share = Factor(trace.value(name, index), (Ref(name, index),))
+    term = Term((share, Factor(1 / (1 - p))))
+    return Explanation(name, index, term.value, (term,))
 
 
 def dropout(weights: Tensor, p: float, seed: int) -> Tensor:

@@ -30,7 +30,7 @@ WRITTEN = (40, 24)  # rows and columns up to which every cell has its number
 SIGNS = "=+·×→ "  # before the name of a matrix in a row of them
 LONGEST = 14  # characters of a token in a label
 EVERY = 10  # of many columns without a name, the ones that are numbered
-SAID = ("masked", "opened", "was", "new", "pending")  # of a cell, by the browser
+SAID = ("masked", "struck", "opened", "was", "new", "pending")  # of a cell, by the browser
 COLOURS = {"negative": NEGATIVE, "positive": POSITIVE, "share": SHARE}
 
 
@@ -38,7 +38,7 @@ def board(
     look: Look,
     cuts: Sequence[Cut],
     *,
-    open_at: Ref | None = None,
+    open_at: Sequence[Ref] = (),
     parts: Sequence[Ref] = (),
     legend: bool = True,
     hint: bool = True,
@@ -46,7 +46,7 @@ def board(
 ) -> dict:
     """Matrices beside each other.
 
-    open_at: the element that is opened; parts: those it was computed from. follow: whether the
+    open_at: the elements that are opened; parts: those they were computed from. follow: whether the
     row of the token where we look is marked.
     """
     panels = [_panel(look, cut, open_at, parts, follow) for cut in cuts]
@@ -83,9 +83,11 @@ def _hint(look: Look, panels: Sequence[dict]) -> str:
     return f"{hint} {look.t('matrix.hint_edit')}" if editable else hint
 
 
-def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: bool) -> dict:
+def _panel(
+    look: Look, cut: Cut, open_at: Sequence[Ref], parts: Sequence[Ref], follow: bool
+) -> dict:
     n_columns = cut.values.shape[1]
-    own = filter(None, map(cut.place, parts))
+    opened, own = (filter(None, map(cut.place, refs)) for refs in (open_at, parts))
     follows = follow and cut.picks.get("row") == "token" and look.token in cut.rows.at
     return {
         "mode": "numbers" if is_written(cut) else "colours",
@@ -102,6 +104,7 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
         "before": None if cut.before is None else _before(look, cut),
         "changed": None if cut.changed is None else np.flatnonzero(cut.changed).tolist(),
         "masked": None if cut.masked is None else cut.masked.ravel().astype(int).tolist(),
+        "struck": None if cut.struck is None else np.flatnonzero(cut.struck).tolist(),
         "kind": cut.kind,
         "limit": cut.limit,
         "degree": degree(cut.limit),
@@ -109,7 +112,7 @@ def _panel(look: Look, cut: Cut, ref: Ref | None, parts: Sequence[Ref], follow: 
         "editable": look.side == "after" and journal.is_editable(look.trace, cut.name),
         "readonly": _readonly(look, cut),
         "largest": torch.finfo(look.trace.model.dtype).max,
-        "open": ref and cut.place(ref),
+        "open": next(opened, None),
         "parts": sorted(row * n_columns + column for row, column in own),
         "follow": cut.rows.at.index(look.token) if follows else None,
         "picks": cut.picks,
@@ -220,6 +223,7 @@ def _legends(look: Look, cuts: Sequence[Cut], used: bool) -> list[dict]:
     ]
     marks = {
         "masked": any(cut.masked is not None for cut in cuts),
+        "struck": any(cut.struck is not None and cut.struck.any() for cut in cuts),
         "changed": any(cut.changed is not None and cut.changed.any() for cut in cuts),
         "part": used,
     }
@@ -236,6 +240,7 @@ def image(cut: Cut, most: int = WIDEST) -> str:
     values = cut.values if cut.new is None else np.where(cut.new, 0.0, cut.values)
     if cut.kind != "share":
         return signed_picture(pooled(values, most, most), cut.limit)
-    seen = values if cut.masked is None else np.where(cut.masked, -np.inf, values)
-    values = pooled(seen, most, most)
+    for gone in (cut.masked, cut.struck):
+        values = values if gone is None else np.where(gone, -np.inf, values)
+    values = pooled(values, most, most)
     return share_picture(values, np.isneginf(values))

@@ -21,7 +21,7 @@ KINDS = {
     "tokens.ids": "plain",
     "tokens.positions": "plain",
 }
-ARRAYS = ("values", "masked", "before", "changed", "new")  # one element for each cell
+ARRAYS = ("values", "masked", "struck", "before", "changed", "new")  # one element for each cell
 PICKS = {"pos": "token", "query": "token", "key": "token", "head": "head"}
 
 Part = int | None | Sequence[int]
@@ -48,9 +48,10 @@ class Cut:
 
     index: as it was asked for, None and sequences for the axes that are drawn; axes: which of
     them are the rows and the columns, -1 for none. kind: signed, share or plain.
-    masked: True where a cell is hidden. before: the old values, where something was changed, NaN
-    for what is new; changed: True where they differ, by default wherever they do. new: True where
-    a difference has nothing to be taken from, so that its value is NaN.
+    masked: True where a cell is hidden; struck: where dropout set it to 0. before: the old values,
+    where something was changed, NaN for what is new; changed: True where they differ, by default
+    wherever they do. new: True where a difference has nothing to be taken from, so that its value
+    is NaN.
     picks: what a click on a row's or column's label chooses.
     """
 
@@ -64,6 +65,7 @@ class Cut:
     limit: float
     digits: int
     masked: np.ndarray | None = None
+    struck: np.ndarray | None = None
     before: np.ndarray | None = None
     changed: np.ndarray | None = None
     new: np.ndarray | None = None

@@ -16,7 +16,8 @@ LONGEST_LINK = 4000
 LONGEST_TRAIL = 40
 NAME = re.compile(r"[A-Za-z0-9_.]{1,60}")
 INDEX = re.compile(r"(?:[0-9]{1,7}|x)(?:-(?:[0-9]{1,7}|x)){0,3}")
-ROWS = ("attn.scores_masked", "logits")  # what a softmax reads, a whole row at a time
+# What a softmax reads, a whole row at a time; scaled scores where a page leaves out the mask.
+ROWS = ("attn.scores_scaled", "attn.scores_masked", "logits")
 TOKEN_AXES = ("pos", "query", "key")
 
 Trail = tuple[Ref, ...]

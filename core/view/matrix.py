@@ -94,18 +94,18 @@ def matrices(
     """Draw small slices beside each other, with a legend for each scale that occurs.
 
     hint: whether it says that numbers can be opened. follow: whether the row of the token where
-    we look is marked in each. chosen: of a matrix that is no step, the parameters of a link that
-    say which of its numbers is looked at, row and column; a click then changes these.
+    we look is marked in each. chosen: of matrices that are no step, the parameters of a link that
+    say which of their numbers is looked at, row and column; a click there then changes these.
     """
     cuts = [marked(cut, look.compared, look.side) for cut in cuts]
     trail = opened.current(look)
-    if chosen:
-        trail = (Ref(cuts[0].name, tuple(chosen.values())),)
-    parts = opened.operands(look.trace, trail[-1]) if trail and not chosen else ()
+    parts = opened.operands(look.trace, trail[-1]) if trail else ()
+    made = {cut.name for cut in cuts if not _is_computed(look.trace, cut.name)}
+    looked_at = [Ref(name, tuple(chosen.values())) for name in made] if chosen else []
     data = board(
         look,
         cuts,
-        open_at=trail[-1] if trail else None,
+        open_at=[*trail[-1:], *looked_at],
         parts=parts,
         legend=legend,
         hint=hint,
@@ -201,7 +201,7 @@ def _image(look: Look, cut: Cut, most: int = WIDEST) -> str:
     or worked out by the page.
     """
     trace = look.trace
-    if cut.new is not None or not (cut.name in trace or cut.name in trace.weights):
+    if cut.new is not None or not _is_computed(trace, cut.name):
         return image(cut, most)
     known = _images.setdefault(trace, {})
     key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit, degree(cut.limit), most)
@@ -211,6 +211,11 @@ def _image(look: Look, cut: Cut, most: int = WIDEST) -> str:
             known.pop(oldest, None)
         known[key] = image(cut, most)
     return known[key]
+
+
+def _is_computed(trace: PromptTrace, name: str) -> bool:
+    """Whether it is a step of the model or a weight, and not worked out by the page."""
+    return name in trace or name in trace.weights
 
 
 def corner_of(
@@ -244,11 +249,14 @@ def open_clicked(key: str, trace: PromptTrace, chosen: Mapping[str, int] | None 
         trail = elements.decode(str(said(key, "open") or ""))
     except BadLink:
         return
-    if chosen and trail and len(trail[-1].index) == len(chosen):
-        st.session_state[CLICK] = urlencode(dict(zip(chosen, trail[-1].index, strict=True)))
-    elif trail and not chosen:
-        opened.open_element(trace, trail[-1])
+    if not trail:
+        return
+    ref = trail[-1]
+    if _is_computed(trace, ref.name):
+        opened.open_element(trace, ref)
         st.session_state[opened.AT] = key
+    elif chosen and len(ref.index) == len(chosen):
+        st.session_state[CLICK] = urlencode(dict(zip(chosen, ref.index, strict=True)))
 
 
 def _picked(key: str) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from torch import Tensor
 
 from core.analysis import mlp
-from core.graph.explain import number
 from core.view import scale, vector
-from core.view.arithmetic import LARGEST, Piece, sign, written_out
 from core.view.cut import Cut, Side, digits_for
-from core.view.html import div, esc, para, tag
+from core.view.html import div, para
 from core.view.look import Look
 
 ROW, COLUMN = "one_row", "one_column"  # the state: which number of the matrix is looked at
@@ -41,20 +39,9 @@ def chosen(look: Look, found: mlp.OneMatrix) -> dict[str, int]:
 def entry(look: Look, at: dict[str, int]) -> str:
     """How that number comes about: row of W_1 times column of W_2; each factor can be opened."""
     row, column = at.values()
-    explained = mlp.one_entry(look.trace, look.layer, row, column)
-    found = written_out(look.trace, explained, LARGEST)
-    terms = (_piece(look, piece) for term in found.terms for piece in term)
-    rest = f" {sign(found.rest)} {number(abs(found.rest))} " if found.n_rest else ""
-    others = look.t("opened.rest", n=found.n_rest) if found.n_rest else ""
-    value = tag("b", esc(number(found.value)))
     says = para(look.t("mlp.one.entry", row=row, column=column), "says")
-    return says + div("entry", *terms, esc(rest), tag("small", esc(others)), " = ", value)
-
-
-def _piece(look: Look, piece: Piece) -> str:
-    if piece.ref is None:
-        return esc(piece.text)
-    return tag("a", esc(piece.text), **vector.opens(look, piece.ref, piece.text, "entry"))
+    explained = mlp.one_entry(look.trace, look.layer, row, column)
+    return says + vector.entry(look, explained, "entry")
 
 
 def ways(look: Look, found: mlp.OneMatrix) -> str:

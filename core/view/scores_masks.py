@@ -1,133 +1,109 @@
-"""What the Scores page draws about shares that are taken away: by the mask, and by dropout."""
+"""What the Scores page draws about shares that are taken away: by the mask, and by dropout.
+
+Shares that are the model's own are a step, whose numbers open as everywhere. Of those that the page
+works out one place is looked at, and how its numbers come about is written below.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
 import torch
+from torch import Tensor
 
 from core.analysis import attention
-from core.models.model import PromptTrace
-from core.view import elements, matrix
-from core.view.cut import DIGITS, Cut, Side
+from core.graph import Explanation
+from core.view import elements, matrix, vector
+from core.view.cut import DIGITS, PICKS, Cut, Side
 from core.view.figures import SHARES
-from core.view.html import div, esc, number, para, significant, tag, tiny
+from core.view.html import div, esc, number, para, tag, tiny
 from core.view.lesson import Lesson
 from core.view.look import Look
-from core.view.sketch import choices
-from core.view.stripes import figures, plain, square
+from core.view.scores_pictures import chosen
+from core.view.stripes import plain
 
-NUMBERED = 4  # tokens up to which three squares of numbers fit beside each other
-NUMBERED_TWO = 12  # the same for two, which may also stand one below the other
 RATES = tuple(f"0.{tenth}" for tenth in range(10))
 DRAWS = 1000  # of dropout: different seeds
 MANY, MOST = 10**6, 10**5  # numbers drawn for a mean over many draws; draws at most
 FIRST_DRAW = 1  # one in which something is struck out
 ROW, COLUMN = "taken_row", "taken_column"  # the state: which of these shares is worked out
-
-
-@dataclass(frozen=True)
-class Square:
-    """Shares of all tokens on all tokens [query, key] that the page works out or the model has.
-
-    hidden: what comes later; gone: what was struck out. step: whether it is the model's own.
-    """
-
-    key: str
-    title: str
-    says: str
-    shares: np.ndarray
-    hidden: np.ndarray | None = None
-    gone: np.ndarray | None = None
-    step: bool = False
+MADE = "weights_made"  # in place of a step's name
+MASK_SUM, DROP_SUM = "mask_sum", "drop_sum"  # the sums, as pictures in which numbers are opened
 
 
 def masks(lesson: Lesson) -> None:
     """Two ways to hide what comes later, and how far apart they are."""
     look = lesson.view.look
-    squares = masked(look)
-    if len(look.trace) <= NUMBERED:
-        st.html(beside(look, squares, NUMBERED))
-    elif found := _read_one(lesson, "masked_by", squares):
-        st.html(para(_mask_sum(look, found.key), "says"))
-    apart = tiny(float(np.abs(squares[1].shares - squares[2].shares).max()))
+    cuts = masked(look)
+    for way in _read(lesson, "masked_by", cuts):
+        st.html(mask_sum(look, way))
+    lesson.pictures(MASK_SUM, [_name(look, "scores_scaled")])
+    apart = tiny(float(np.abs(cuts["after"].values - cuts["first"].values).max()))
     says = esc(look.t("scores.mask.difference"))
     st.html(tag("p", says, tag("b", esc(apart)), cls="outcome"))
 
 
-def masked(look: Look) -> list[Square]:
+def masked(look: Look) -> dict[str, Cut]:
     """The shares without a mask, with one after the softmax, and with one before it."""
-    trace, name = _masked_trace(look), f"blocks.{look.layer}.attn"
-    scores = trace[f"{name}.scores_scaled"][look.head]
-    first = trace[f"{name}.weights"][look.head]
-    hidden = np.triu(np.ones((len(trace), len(trace)), bool), 1)
-    own = trace is look.trace
-    made = (
-        ("open", torch.softmax(scores, dim=-1), None, False),
-        ("after", attention.mask_after(scores), hidden, False),
-        ("first", first, hidden, own),
-    )
-    titles = {key: look.t(f"scores.mask.{key}.title") for key, *_ in made}
-    return [
-        Square(key, titles[key], _says(look, key), shares.cpu().numpy(), off, step=step)
-        for key, shares, off, step in made
-    ]
-
-
-def _masked_trace(look: Look) -> PromptTrace:
-    """The trace, with the mask on where this model has none."""
-    return look.trace if look.trace.model.config.causal else look.trace.switch(causal=True)
-
-
-def beside(look: Look, squares: list[Square], most: int) -> str:
-    """Squares beside each other, with numbers up to `most` tokens."""
-    drawn = (square(look, one.shares, one.title, one.hidden, one.gone, most) for one in squares)
-    parts = zip(squares, drawn, strict=True)
-    return figures(*((one.title, picture, para(one.says, "says")) for one, picture in parts))
-
-
-def _read_one(lesson: Lesson, key: str, squares: list[Square]) -> Square | None:
-    """Squares as pictures, of which one is chosen and read below; it, if no step opens there."""
-    look = lesson.view.look
-    by_key = {one.key: one for one in squares}
-    here = by_key[look.state.choice(key, list(by_key), squares[-1].key)]
-    drawn = {
-        one.key: [
-            tag("b", esc(one.title)),
-            square(look, one.shares, one.title, one.hidden, one.gone, most=0),
-            tag("span", esc(one.says)),
-        ]
-        for one in squares
+    scores = look.trace[_name(look, "scores_scaled")][look.head]
+    later = np.triu(np.ones(scores.shape, bool), 1)
+    cuts = {
+        "open": _made(look, "mask.open", torch.softmax(scores, dim=-1)),
+        "after": _made(look, "mask.after", attention.mask_after(scores), later),
     }
-    st.html(choices(look, key, here.key, drawn) + para(look.t("scores.mask.choose"), "says"))
-    if here.step:
-        name, index = f"blocks.{look.layer}.attn.weights", (look.head, None, None)
-        cut = matrix.cut(look.trace, name, index, title=here.title)
-        lesson.matrices(key, [cut], follow=True, numbers=True)
-        return None
-    lesson.matrices(key, [_made(look, here)], hint=False, numbers=True, chosen=_place(look))
-    return here
+    if look.trace.model.config.causal:
+        return cuts | {"first": _own(look, "mask.first.title", _first_says(look))}
+    return cuts | {"first": _made(look, "mask.first", attention.mask_first(scores), later)}
 
 
-def _made(look: Look, one: Square) -> Cut:
-    """A square that is no step of the trace, ready to be read."""
-    at = tuple(range(len(one.shares)))
-    hidden = one.hidden if one.hidden is not None and one.hidden.any() else None
+def _name(look: Look, step: str) -> str:
+    return f"blocks.{look.layer}.attn.{step}"
+
+
+def _own(look: Look, title: str, note: str) -> Cut:
+    """The model's own shares. title: the key of the text."""
+    index, title = (look.head, None, None), look.t(f"scores.{title}")
+    return matrix.cut(look.trace, _name(look, "weights"), index, title=title, note=note)
+
+
+def _made(
+    look: Look,
+    key: str,
+    shares: Tensor,
+    hidden: np.ndarray | None = None,
+    struck: np.ndarray | None = None,
+    note: str = "",
+) -> Cut:
+    """Shares [query, key] that the page works out. key: of the texts; the note's unless given."""
+    at = tuple(range(len(shares)))
     return Cut(
-        f"blocks.{look.layer}.attn.weights_made",
+        _name(look, MADE),
         (None, None),
         (0, 1),
-        one.shares,
+        shares.cpu().numpy(),
         Side("query", at),
         Side("key", at),
         kind="share",
         limit=SHARES,
         digits=DIGITS,
         masked=hidden,
-        title=one.title,
+        struck=struck,
+        title=look.t(f"scores.{key}.title"),
+        note=note or look.t(f"scores.{key}.says"),
+        picks={"row": PICKS["query"], "column": PICKS["key"]},
     )
+
+
+def _read(lesson: Lesson, key: str, cuts: Mapping[str, Cut]) -> list[str]:
+    """Draw the squares to read; which of them are worked out, so that their sums are due."""
+    look = lesson.view.look
+    shown = chosen(look, key, cuts, "mask.choose")
+    made = [name for name, cut in shown.items() if cut.name == _name(look, MADE)]
+    place = _place(look) if made else None
+    lesson.matrices(key, list(shown.values()), follow=True, numbers=True, chosen=place)
+    return made
 
 
 def _place(look: Look) -> dict[str, int]:
@@ -136,32 +112,40 @@ def _place(look: Look) -> dict[str, int]:
     return {ROW: look.state.index(ROW, n, look.token), COLUMN: look.state.index(COLUMN, n, 0)}
 
 
-def _mask_sum(look: Look, key: str) -> str:
-    """How one share of a square comes about from the scaled scores."""
+def _pair(look: Look) -> dict[str, str]:
+    """Who looks at whom there, in words."""
     row, column = _place(look).values()
-    scores = _masked_trace(look)[f"blocks.{look.layer}.attn.scores_scaled"][look.head]
-    seen = attention.softmax_row(scores[row] if key != "first" else scores[row, : row + 1])
-    pair = {"token": plain(look, row), "target": plain(look, column)}
-    if key != "open" and column > row:
-        return look.t("scores.mask.hidden", **pair)
-    above, below = seen.powers[column], seen.total
-    if key == "after":
-        above, below = above / seen.total, sum(seen.powers[: row + 1]) / seen.total
-    written = f"{significant(above)} / {significant(below)} = {significant(above / below)}"
-    return look.t(f"scores.mask.{key}.sum", sum=written, **pair)
+    return {"token": plain(look, row), "target": plain(look, column)}
 
 
-def _says(look: Look, key: str) -> str:
-    """What is said beside one of the squares; a row set by hand adds up to something else."""
-    t, name = look.t, f"blocks.{look.layer}.attn.weights"
+def mask_sum(look: Look, way: str) -> str:
+    """How one share of a square comes about from the scaled scores."""
+    index = (look.head, *_place(look).values())
+    found = attention.explain_share(look.trace, look.layer, index, way)
+    if not found.terms:
+        return _sum(look, "mask.hidden", title=look.t(f"scores.mask.{way}.title"))
+    return _sum(look, f"mask.{way}.sum", found, MASK_SUM)
+
+
+def _sum(
+    look: Look, key: str, found: Explanation | None = None, at: str = "", **values: str
+) -> str:
+    """What is said of a share, and its arithmetic. key: of the text; at: of the picture."""
+    says = para(look.t(f"scores.{key}", **_pair(look), **values), "says")
+    return says + (vector.entry(look, found, at) if found else "")
+
+
+def _first_says(look: Look) -> str:
+    """What is said of the model's own way; a row set by hand adds up to something else."""
+    name = _name(look, "weights")
     rows = look.trace[name][look.head].double().sum(-1).tolist()
     set_rows = [
         i for i in range(len(rows)) if elements.by_hand(look.trace, name, (look.head, i, None))
     ]
-    if key != "first" or not set_rows:
-        return t(f"scores.mask.{key}.says")
+    if not set_rows:
+        return look.t("scores.mask.first.says")
     i = look.token if look.token in set_rows else set_rows[0]
-    return t("scores.mask.first.by_hand", token=plain(look, i), sum=number(rows[i]))
+    return look.t("scores.mask.first.by_hand", token=plain(look, i), sum=number(rows[i]))
 
 
 def dropout(lesson: Lesson) -> None:
@@ -174,48 +158,42 @@ def dropout(lesson: Lesson) -> None:
         st.select_slider(t("scores.dropout.rate"), RATES, key="dropout", persist_state="session")
     link = state.link(dropout_draw=(seed + 1) % DRAWS)
     st.html(div("try", tag("a", esc(t("scores.dropout.again")), cls="pill", **link)))
-    squares = dropped(look, rate, seed)
-    if len(look.trace) <= NUMBERED_TWO:
-        st.html(beside(look, squares, NUMBERED_TWO))
-    elif _read_one(lesson, "dropout_side", squares):
-        st.html(para(_drop_sum(look, squares, rate), "says"))
-    st.html(para(_total(look, squares[-1].shares, rate, seed), "outcome"))
+    cuts = dropped(look, rate, seed)
+    if _read(lesson, "dropout_side", cuts):
+        st.html(drop_sum(look, cuts["drawn"], rate))
+    lesson.pictures(DROP_SUM, [_name(look, "weights")])
+    st.html(para(_total(look, cuts["drawn"].values, rate, seed), "outcome"))
 
 
-def dropped(look: Look, rate: float, seed: int) -> list[Square]:
+def dropped(look: Look, rate: float, seed: int) -> dict[str, Cut]:
     """The shares before and after one draw."""
-    t, name = look.t, f"blocks.{look.layer}.attn"
-    shares = look.trace[f"{name}.weights"][look.head]
-    hidden = torch.isneginf(look.trace[f"{name}.scores_masked"][look.head]).cpu().numpy()
-    after = attention.dropout(shares, rate, seed).cpu().numpy()
-    gone = (after == 0) & ~hidden
-    before_says = t("scores.dropout.factor", p=number(rate, 1), factor=number(1 / (1 - rate)))
-    gone_key = "gone" if len(look.trace) <= NUMBERED_TWO else "gone_hatched"
-    says = t(f"scores.dropout.{gone_key}", n=int(gone.sum()), total=int((~hidden).sum()))
-    before = shares.cpu().numpy()
-    titles = t("scores.dropout.before"), t("scores.dropout.after")
-    return [
-        Square("before", titles[0], before_says, before, hidden, step=True),
-        Square("drawn", titles[1], says, after, hidden, gone),
-    ]
+    t = look.t
+    note = t("scores.dropout.factor", p=number(rate, 1), factor=number(1 / (1 - rate)))
+    before = _own(look, "dropout.before", note)
+    nowhere = np.zeros(before.values.shape, bool)
+    hidden = nowhere if before.masked is None else before.masked
+    shares = look.trace[before.name][look.head]
+    after = attention.dropout(shares, rate, seed)
+    struck = (after == 0).cpu().numpy() & ~hidden
+    says = t("scores.dropout.gone", n=int(struck.sum()), total=int((~hidden).sum()))
+    drawn = _made(look, "dropout.drawn", after, before.masked, struck, says)
+    return {"before": before, "drawn": drawn}
 
 
-def _drop_sum(look: Look, squares: list[Square], rate: float) -> str:
+def drop_sum(look: Look, drawn: Cut, rate: float) -> str:
     """How one share comes about in this draw."""
-    row, column = place = tuple(_place(look).values())
-    pair = {"token": plain(look, row), "target": plain(look, column)}
-    drawn = squares[-1]
-    for key, where in (("mask.hidden", drawn.hidden), ("dropout.struck", drawn.gone)):
-        if where[place]:
-            return look.t(f"scores.{key}", **pair)
-    share, after = (float(one.shares[place]) for one in squares)
-    written = f"{significant(share)} · {number(1 / (1 - rate))} = {significant(after)}"
-    return look.t("scores.dropout.kept", sum=written, **pair)
+    place = tuple(_place(look).values())
+    if drawn.masked is not None and drawn.masked[place]:
+        return _sum(look, "mask.hidden", title=drawn.title)
+    if drawn.struck[place]:
+        return _sum(look, "dropout.struck")
+    found = attention.explain_kept(look.trace, look.layer, (look.head, *place), rate)
+    return _sum(look, "dropout.kept", found, DROP_SUM)
 
 
 def _total(look: Look, after: np.ndarray, rate: float, seed: int) -> str:
     """What the row where we look adds up to in this draw, and on average."""
-    row = look.trace[f"blocks.{look.layer}.attn.weights"][look.head, look.token]
+    row = look.trace[_name(look, "weights")][look.head, look.token]
     many = min(MOST, MANY // len(look.trace))
     mean = number(attention.average_sum(row, rate, seed, many))
     total = number(after[look.token].sum().item())

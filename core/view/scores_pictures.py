@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -38,7 +38,7 @@ def names(look: Look) -> list[str]:
     return [f"blocks.{look.layer}.attn.{step}" for step in STEPS]
 
 
-def four(look: Look) -> list[Cut]:
+def four(look: Look) -> dict[str, Cut]:
     """Raw, scaled, masked, shares: the same tokens four times, the scores on one colour scale."""
     t, trace, config = look.t, look.trace, look.trace.model.config
     root = number(math.sqrt(config.d_head))
@@ -51,10 +51,10 @@ def four(look: Look) -> list[Cut]:
     here = (look.head, None, None)
     notes = [_note(look, *pair) for pair in zip(names(look), notes, strict=True)]
     titles = (f"{i} {t(f'scores.four.{step}')}" for i, step in enumerate(STEPS, 1))
-    return [
-        matrix.cut(trace, name, here, title=title, note=note)
-        for name, title, note in zip(names(look), titles, notes, strict=True)
-    ]
+    return {
+        step: matrix.cut(trace, name, here, title=title, note=note)
+        for step, name, title, note in zip(STEPS, names(look), titles, notes, strict=True)
+    }
 
 
 def _note(look: Look, name: str, note: str) -> str:
@@ -76,22 +76,24 @@ def row_by_hand(look: Look, where: str) -> str:
     return para(t(f"scores.{where}.by_hand", which=which, sum=total), "outcome")
 
 
-def chosen(look: Look, cuts: list[Cut]) -> list[Cut]:
-    """The matrices to read: all of a short text; of a long one that whose picture was clicked."""
+def chosen(look: Look, key: str, cuts: Mapping[str, Cut], says: str) -> Mapping[str, Cut]:
+    """The matrices to read: all of a short text; of a long one that whose picture was clicked.
+
+    key: the parameter that a click sets. says: the key of the text that asks for it.
+    """
     if len(look.trace) <= FEW_TOKENS:
         return cuts
-    step = look.state.choice("matrix", STEPS, STEPS[-1])
-    drawn = {name: _choice(look, cut) for name, cut in zip(STEPS, cuts, strict=True)}
-    pictures = choices(look, "matrix", step, drawn)
-    st.html(pictures + para(look.t("scores.four.choose"), "says"))
-    return [cuts[STEPS.index(step)]]
+    here = look.state.choice(key, list(cuts), list(cuts)[-1])
+    drawn = {name: _choice(look, cut) for name, cut in cuts.items()}
+    st.html(choices(look, key, here, drawn) + para(look.t(f"scores.{says}"), "says"))
+    return {here: cuts[here]}
 
 
 def _choice(look: Look, cut: Cut) -> list[str]:
     """A matrix as a picture to choose, with its name and formula above."""
-    changed = marks(look, cut.name, cut.index)
+    changed = marks(look, cut.name, cut.index) if cut.name in look.trace else None
     picture = framed(look, image(cut, THUMBNAIL), cut.title, len(look.trace), changed)
-    return [tag("b", esc(cut.title)), tag("span", esc(cut.note), cls="formula"), picture]
+    return [tag("b", esc(cut.title)), tag("span", esc(cut.note), cls="says"), picture]
 
 
 def followed(look: Look) -> str:

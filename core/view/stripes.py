@@ -12,14 +12,10 @@ import numpy as np
 
 from core.view import scale
 from core.view.figures import (
-    THUMBNAIL,
     cell_colour,
     colour_picture,
     pooled,
-    share_colour,
-    share_picture,
     signed_picture,
-    token_colour,
 )
 from core.view.html import cell, chip, div, esc, image, ink, number, shown, tag
 from core.view.look import Look
@@ -207,52 +203,6 @@ def token(look: Look, position: int) -> str:
 def plain(look: Look, position: int) -> str:
     """A token's text for use within a sentence."""
     return shown(look.trace.tokens[position])
-
-
-def square(
-    look: Look,
-    shares: np.ndarray,
-    caption: str,
-    hidden: np.ndarray | None = None,
-    gone: np.ndarray | None = None,
-    most: int = FEW,
-) -> str:
-    """Shares of all tokens on all tokens; `hidden` ones are hatched, `gone` ones crossed out.
-
-    Up to `most` tokens with a number for each share; beyond, as a picture where both are hatched.
-    """
-    n, nowhere = len(shares), np.zeros(shares.shape, bool)
-    hidden, gone = (nowhere if where is None else where for where in (hidden, gone))
-    if n > most:
-        dots = pooled(np.where(hidden | gone, -np.inf, shares), THUMBNAIL, THUMBNAIL)
-        drawn = share_picture(dots, np.isneginf(dots))
-        return framed(look, drawn, caption, n)
-    heads = (tag("th", _name(look, i), scope="col") for i in range(n))
-    body = (_line(look, i, shares[i], hidden[i], gone[i]) for i in range(n))
-    table = tag(
-        "table",
-        tag("caption", esc(caption), cls="unseen"),
-        tag("tr", tag("td", cls="corner"), *heads),
-        *body,
-        cls="matrix",
-    )
-    return div("scroll", table)
-
-
-def _line(look: Look, i: int, shares: np.ndarray, hidden: np.ndarray, gone: np.ndarray) -> str:
-    cells = []
-    for share, off, lost in zip(shares.tolist(), hidden, gone, strict=True):
-        colour = None if off else f"background:{share_colour(share)}"
-        text = "0" if off else "✕ 0" if lost else share_text(share)
-        cls = "masked" if off else "lost" if lost else ink(share, None)
-        cells.append(tag("td", esc(text), style=colour, cls=cls))
-    cls = "here" if i == look.token else None
-    return tag("tr", tag("th", _name(look, i), scope="row"), *cells, cls=cls)
-
-
-def _name(look: Look, i: int) -> str:
-    style = f"border-color:{token_colour(i)}"
-    return tag("span", esc(shown(look.trace.tokens[i], 8)), cls="edge", style=style)
 
 
 def framed(look: Look, source: str, says: str, rows: int, found: Marks | None = None) -> str:

@@ -1,16 +1,19 @@
 """One token's vector as a row: numbers in cells where they fit, thin stripes where they do not.
 
 A cell opens its number, a picture its largest one. Rows that belong together share a scale.
+What is no row of a step, but computed from steps, is written out with its operands as links.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from core.graph import Ref
+from core.graph import Explanation, Ref
+from core.graph.explain import number as exact
 from core.view import elements
+from core.view.arithmetic import LARGEST, Piece, sign, written_out
 from core.view.figures import cell_colour, signed_picture
-from core.view.html import cell, esc, image, ink, number, tag
+from core.view.html import cell, div, esc, image, ink, number, tag
 from core.view.look import Look
 from core.view.marks import Marks, marks
 from core.view.opened import LINK_AT, OPEN
@@ -68,6 +71,25 @@ def opens(look: Look, ref: Ref, text: str, at: str) -> dict[str, object]:
         "title": called,
         "aria_current": "true" if is_open else None,
     }
+
+
+def entry(look: Look, explained: Explanation, at: str) -> str:
+    """The arithmetic of a number that is no step; what it was computed from can be opened.
+
+    at: the key of the picture that it is part of.
+    """
+    found = written_out(look.trace, explained, LARGEST)
+    terms = (_piece(look, piece, at) for term in found.terms for piece in term)
+    rest = f" {sign(found.rest)} {exact(abs(found.rest))} " if found.n_rest else ""
+    others = look.t("opened.rest", n=found.n_rest) if found.n_rest else ""
+    value = tag("b", esc(exact(found.value)))
+    return div("entry", *terms, esc(rest), tag("small", esc(others)), " = ", value)
+
+
+def _piece(look: Look, piece: Piece, at: str) -> str:
+    if piece.ref is None:
+        return esc(piece.text)
+    return tag("a", esc(piece.text), **opens(look, piece.ref, piece.text, at))
 
 
 def _cell(look: Look, ref: Ref, value: float, limit: float, at: str, was: str) -> str:

@@ -79,6 +79,29 @@ def test_masking_after_softmax_gives_the_same_shares(trace):
     assert (later - trace["blocks.0.attn.weights"]).abs().max() < 1e-15
 
 
+@pytest.mark.parametrize("mask", ["open", "after", "first"])
+def test_a_share_is_written_out_from_the_scores_of_its_row(trace, mask):
+    scores = array(trace["blocks.0.attn.scores_scaled"])[0]
+    powers = np.exp(scores) * (np.tri(3) if mask != "open" else 1)
+    shares = powers / powers.sum(axis=1, keepdims=True)
+    for query, key in [(0, 0), (1, 0), (1, 1), (2, 0)]:
+        found = attention.explain_share(trace, 0, (0, query, key), mask)
+        (term,) = found.terms
+        assert term.value == found.value == pytest.approx(shares[query, key], abs=1e-12)
+        assert core.graph.Ref("blocks.0.attn.scores_scaled", (0, query, key)) in term.refs
+    hidden = attention.explain_share(trace, 0, (0, 0, 2), mask)
+    assert hidden.value == pytest.approx(shares[0, 2]) and bool(hidden.terms) == (mask == "open")
+
+
+def test_the_model_masks_first_and_what_is_kept_of_dropout_is_a_share_of_it(trace):
+    name = "blocks.0.attn.weights"
+    ours = attention.mask_first(trace["blocks.0.attn.scores_scaled"])
+    assert (ours - trace[name]).abs().max() < 1e-15
+    found = attention.explain_kept(trace, 0, (0, 2, 1), 0.5)
+    assert found.value == 2 * array(trace[name])[0, 2, 1]
+    assert found.terms[0].refs == (core.graph.Ref(name, (0, 2, 1)),)
+
+
 def test_dropout_zeroes_some_and_scales_the_rest():
     weights = torch.full((100, 100), 0.5)
     dropped = attention.dropout(weights, 0.1, seed=0)

@@ -1,5 +1,6 @@
 """The Scores page: four matrices, one row followed, and why each step is there."""
 
+import html
 import re
 
 import numpy as np
@@ -13,6 +14,12 @@ EXAMPLE = {"model": "worked-example"}
 
 def example(preset="part-2", **query):
     return open_page("scores", **EXAMPLE, preset=preset, **query)
+
+
+def square(at, title):
+    """The matrix of that title."""
+    found = [p for board in components(at, "grid") for p in board["panels"] if p["title"] == title]
+    return found[-1]
 
 
 def followed(at):
@@ -53,8 +60,9 @@ def test_not_divided_the_softmax_saturates_as_the_width_grows():
 
 
 def test_dropout_says_what_the_rest_is_multiplied_by():
-    assert "1/(1 − p) = 1.11" in said(example())
-    assert "1/(1 − p) = 2.00" in said(example(dropout="0.5"))
+    for query, factor in (({}, "1.11"), ({"dropout": "0.5"}, "2.00")):
+        panel = square(example(**query), "The shares")
+        assert f"1/(1 − p) = {factor}" in panel["note"]
 
 
 def test_dropout_rate_and_draw_are_kept_in_the_link():
@@ -66,15 +74,20 @@ def test_dropout_rate_and_draw_are_kept_in_the_link():
 
 
 def test_a_draw_is_always_the_same_and_another_one_differs():
-    squares = [drawn(example(dropout="0.5", dropout_draw=draw)) for draw in (2, 2, 3)]
-    assert squares[0] == squares[1]
-    assert squares[0].count("✕ 0") + squares[2].count("✕ 0") > 0 and squares[0] != squares[2]
+    drawn_ones = [
+        square(example(dropout="0.5", dropout_draw=draw), "One roll of the dice")
+        for draw in (2, 2, 3)
+    ]
+    same, again, other = (one["values"] for one in drawn_ones)
+    assert same == again != other
+    for one in drawn_ones:
+        assert one["struck"] == [i for i, value in enumerate(one["values"]) if value == 0]
 
 
 def test_nonsense_in_the_link_is_named_and_replaced():
     at = open_page("scores", dropout="2", dropout_draw="-1", head="99")
     assert "dropout" in said(at) and "0 to 999" in said(at)
-    assert "= 1.11" in said(at)
+    assert "= 1.11" in square(at, "The shares")["note"]
 
 
 def test_scores_are_symmetric_in_the_example_with_one_head():
@@ -115,12 +128,41 @@ def test_what_is_said_of_a_wide_row_is_what_it_shows():
     assert "too small to saturate" not in text
 
 
-def test_dropout_writes_every_share_of_a_text_that_fits():
-    at = open_page("scores", model="bundled", prompt="the cat sat on the mat and he was not here")
-    tokens = len(at.session_state["prompt"].split())
-    tables = re.findall(r'<table class="matrix">.*?</table>', drawn(at), re.S)
-    sizes = [len(re.findall("<td(?! class=.corner)", table)) for table in tables]
-    assert tokens == 11 and sizes.count(tokens**2) == 2
+def arithmetic(at):
+    """The sums of shares that the page works out, as they are written."""
+    found = re.findall(r'<div class="entry">(.*?)</div>', drawn(at), re.S)
+    return [html.unescape(re.sub("<[^>]+>", "", one)) for one in found]
+
+
+def test_every_share_of_a_short_text_opens():
+    # The source's X, with the identity for W_Q and W_K: row 1 of X·Xᵀ/√3, by hand.
+    x = np.array([[0.2, 1.0, 0.1], [0.9, 0.1, 0.4], [0.6, 0.4, 0.9]])
+    powers = np.exp(x @ x[1] / np.sqrt(3))
+    open_share, seen = powers[0] / powers.sum(), powers[0] / powers[:2].sum()
+    at = example(taken_row=1, taken_column=0, dropout="0.5", dropout_draw=3)
+    without, after, first = (float(one.rpartition("= ")[2]) for one in arithmetic(at)[:3])
+    assert without == pytest.approx(open_share, rel=1e-3)
+    assert after == pytest.approx(seen, rel=1e-3) and first == pytest.approx(seen, rel=1e-3)
+    titles = ("No mask at all", "Softmax, then 0, then ÷ sum", "−∞ first, then softmax")
+    assert [square(at, title)["open"] for title in titles] == [[1, 0]] * 3
+    assert "blocks.0.attn.scores_scaled~0-1-0&at=mask_sum" in drawn(at).replace("&amp;", "&")
+    (panel,) = components(click(at, open="blocks.0.attn.scores_scaled~0-1-0"), "opened")
+    assert "Scaled score of 밥을 (1) on 나는 (0)" in panel["name"]
+
+
+def test_what_dropout_leaves_is_a_share_that_opens():
+    at = example(dropout="0.5")
+    panel = square(at, "One roll of the dice")
+    kept = next(i for i, value in enumerate(panel["values"]) if value)
+    at = click(at, taken_row=kept // 3, taken_column=kept % 3)
+    share = square(at, "The shares")["values"][kept]
+    assert arithmetic(at)[-1] == f"{share:.4g}·2 = {2 * share:.4g}"
+    assert f"open=blocks.0.attn.weights~0-{kept // 3}-{kept % 3}" in drawn(at)
+
+
+def test_the_models_own_shares_are_its_steps_and_open_as_such():
+    own = square(example("part-5"), "−∞ first, then softmax")
+    assert own["name"] == "blocks.0.attn.weights" and own["editable"]
 
 
 def test_numbers_are_offered_for_a_click_only_where_they_are_written():
@@ -152,15 +194,16 @@ def test_a_row_set_by_hand_is_said_to_be_and_what_it_adds_up_to():
     assert "set by hand (Shares), so these do not follow" in text
     assert f"Its shares add up to {total}" in text
     assert f"On the left they add up to {total}" in text
-    assert f"set shares by hand here, so the row of “먹었다” adds up to {total}" in text
     assert "the rows already add up to 1" not in text
     notes = [panel["note"] for data in components(at, "grid") for panel in data["panels"]]
-    assert "that row need not add up to 1" in " ".join(notes)
+    by_hand = f"set shares by hand here, so the row of “먹었다” adds up to {total}"
+    assert by_hand in " ".join(notes) and "that row need not add up to 1" in " ".join(notes)
     assert not any("each row adds up to 1" in note for note in notes)
     (opened,) = components(at, "opened")
     assert f"together they add up to {exact}" in str(opened) and "All shares" not in str(opened)
-    beside = said(open_page("scores", model="worked-example", **here | {"token": 1}))
-    assert "set by hand (Shares)" not in beside and f"adds up to {total}" in beside
+    beside = open_page("scores", model="worked-example", **here | {"token": 1})
+    assert "set by hand (Shares)" not in said(beside)
+    assert f"adds up to {total}" in square(beside, "−∞ first, then softmax")["note"]
 
 
 @pytest.mark.parametrize("step, name", [("scores", "Raw"), ("scores_scaled", "Scaled")])
@@ -202,10 +245,8 @@ def test_every_way_of_masking_can_be_read_in_numbers(way):
     row = rows.index(5)
     assert values[row] == pytest.approx(expected[5, columns], abs=1e-6)
     assert panel["open"] == [row, columns.index(2)] and not panel["editable"]
-    (told,) = re.findall(r"“·mat” on “·sat”: .*? = ([\d.]+) / ([\d.]+) = ([\d.]+)", said(at))
-    above, below, share = map(float, told)
-    assert share == pytest.approx(expected[5, 2], rel=0.01)
-    assert above / below == pytest.approx(share, rel=0.01)
+    share = arithmetic(at)[0].rpartition("= ")[2]
+    assert float(share) == pytest.approx(expected[5, 2], rel=1e-3)
 
 
 def test_the_models_own_mask_opens_the_models_own_number():
@@ -221,10 +262,11 @@ def test_a_share_that_was_struck_out_says_so_and_another_what_it_became():
     row = len(rows) - 1
     for place, said_of in (
         (values[row] == 0, "struck out in this roll"),
-        (values[row] > 0, "2.00 ="),
+        (values[row] > 0, "·2 ="),
     ):
         column = columns[int(np.flatnonzero(place)[0])]
-        assert said_of in said(click(at, taken_row=rows[row], taken_column=column))
+        at = click(at, taken_row=rows[row], taken_column=column)
+        assert said_of in said(at) + " ".join(arithmetic(at))
     kept = values[row] > 0
     assert values[row][kept] == pytest.approx(
         2 * shares_by_hand(True)[rows[row]][columns][kept], abs=1e-6

@@ -30,14 +30,14 @@ def look_at(preset="block", token=2, head=0, language="en", prompt="", **setting
 
 
 def test_four_matrices_have_the_same_rows_and_columns():
-    cuts = scores_pictures.four(look_at())
+    cuts = list(scores_pictures.four(look_at()).values())
     assert [cut.name.rpartition(".")[2] for cut in cuts] == list(scores_pictures.STEPS)
     assert {cut.values.shape for cut in cuts} == {(3, 3)}
     assert cuts[1].note == "S / √2 = S / 1.41"
 
 
 def test_four_matrices_say_what_a_variant_leaves_out():
-    notes = [cut.note for cut in scores_pictures.four(look_at("part-2", scaled=False))]
+    notes = [cut.note for cut in scores_pictures.four(look_at("part-2", scaled=False)).values()]
     assert notes[1:3] == ["S, not divided in this variant", "no mask in this variant"]
 
 
@@ -62,18 +62,16 @@ def test_gradients_are_written_as_they_are():
     assert found["product"] == "0.00001" and found["product_with"] == "1.61"
 
 
-def masks(look):
-    return scores_masks.beside(look, scores_masks.masked(look), most=8)
-
-
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize(
     "settings", [{}, LIKE_LLAMA, {"norm_placement": "post"}, {"scaled": False}]
 )
 def test_every_kind_of_model_can_be_drawn(settings, language):
     look = look_at(language=language, head=1, **settings)
-    for draw in (scores_pictures.followed, scores_pictures.this_row, masks):
+    for draw in (scores_pictures.followed, scores_pictures.this_row):
         assert "<table" in draw(look)
+    for way, cut in scores_masks.masked(look).items():
+        assert cut.values.shape == (3, 3) and 'class="entry"' in scores_masks.mask_sum(look, way)
     for draw in (heads_pictures.weighted_sum, heads_pictures.side_by_side, heads_pictures.mixed):
         assert "stack-row total" in draw(look)
     assert heads_pictures.product(look) and heads_pictures.mixing(look)
@@ -107,7 +105,7 @@ def test_text_of_a_person_is_escaped():
         draw(look)
         for draw in (
             scores_pictures.followed,
-            masks,
+            lambda look: scores_masks.mask_sum(look, "after"),
             heads_pictures.weighted_sum,
             heads_pictures.side_by_side,
         )

@@ -151,11 +151,11 @@ def test_the_opened_cell_and_what_it_was_computed_from_are_marked(trace):
     name = "blocks.0.attn.q"
     ref = Ref(name, (0, 2, 1))
     drawn = panel(
-        trace, cut(trace, name, (0, None, None)), open_at=ref, parts={Ref(name, (0, 1, 0))}
+        trace, cut(trace, name, (0, None, None)), open_at=[ref], parts={Ref(name, (0, 1, 0))}
     )
     assert drawn["open"] == (2, 1)
     assert drawn["parts"] == [2]
-    other_head = panel(trace, cut(trace, name, (1, None, None)), open_at=ref, parts={ref})
+    other_head = panel(trace, cut(trace, name, (1, None, None)), open_at=[ref], parts={ref})
     assert other_head["open"] is None
     assert other_head["parts"] == []
 

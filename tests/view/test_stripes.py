@@ -7,7 +7,7 @@ import pytest
 
 import core
 from core.view.look import Look
-from core.view.stripes import FEW, Row, bars, columns_by_part, share_text, square, stack
+from core.view.stripes import FEW, Row, bars, columns_by_part, share_text, stack
 from core.view.texts import speaker
 
 
@@ -48,21 +48,6 @@ def test_columns_by_part_span_their_columns():
     links = [{"href": "?head=0"}, {"href": "?head=1"}]
     drawn = columns_by_part(np.ones((2, 4)), 1.0, [("a", "red"), ("b", "blue")], "W", links)
     assert drawn.count('colspan="2"') == 2 and drawn.count("1.00") == 8
-
-
-def test_square_hatches_what_is_hidden_and_crosses_out_what_is_gone(look):
-    shares = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]])
-    hidden = np.triu(np.ones((3, 3), bool), 1)
-    gone = np.zeros((3, 3), bool)
-    gone[2, 1] = True
-    drawn = square(look, shares, "A", hidden, gone)
-    assert drawn.count('class="masked"') == 3 and drawn.count("✕ 0") == 1
-    assert drawn.count('class="here"') == 1
-
-
-def test_square_of_many_is_a_picture(look):
-    drawn = square(look, np.eye(3), "A", most=2)
-    assert 'alt="A"' in drawn and "<table" not in drawn
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,10 @@ function drawCell(view, cell, r, c) {
   const { panel, board } = view;
   const { at, value, before, changed, pending } = contentOf(view, r, c);
   const masked = (value === null || Boolean(panel.masked?.[at])) && !pending;
+  const struck = Boolean(panel.struck?.includes(at)) && !pending;
   const opened = panel.open?.[0] === r && panel.open?.[1] === c;
   const marks = {
-    masked, changed, pending, opened, part: panel.parts.includes(at),
+    masked, struck, changed, pending, opened, part: panel.parts.includes(at),
     selected: view.selects(r, c), editing: board.editor?.isAt(view, r, c),
   };
   const classes = Object.keys(marks).filter((name) => marks[name]).join(" ");
@@ -60,7 +61,7 @@ function drawCell(view, cell, r, c) {
   cell.drawn = drawn;
   const { element } = cell;
   element.className = classes;
-  const [background, ink] = masked ? ["", ""] : board.ink.cell(panel, value);
+  const [background, ink] = masked || struck ? ["", ""] : board.ink.cell(panel, value);
   element.style.background = background;
   element.style.color = ink;
   const { words } = board.data;
@@ -68,10 +69,10 @@ function drawCell(view, cell, r, c) {
   const isNew = before === words.new; // nothing is struck through that never was
   if (cell.number) {
     const [now, then] = old ? apart(value, before, panel.digits) : [short(value, panel.digits)];
-    cell.number.textContent = masked && value === 0 ? "0" : now;
+    cell.number.textContent = struck ? "✕ 0" : masked && value === 0 ? "0" : now;
     cell.was.replaceChildren(...(old ? [isNew ? before : make("s", "", null, then)] : []));
   }
-  const notes = [masked && words.masked, old && (isNew ? before : `${words.was} ${exact(before)}`), pending && words.pending,
+  const notes = [masked && words.masked, struck && words.struck, old && (isNew ? before : `${words.was} ${exact(before)}`), pending && words.pending,
     opened && words.opened];
   const place = [panel.rows[r].spoken, panel.columns[c].spoken].filter(Boolean).join(", ");
   cell.label = [`${place}: ${exact(value)}`, ...notes.filter(Boolean)].join(", ");
