@@ -45,8 +45,9 @@ with frame.page("norm") as view:
     st.html(norm_placement.diagram(look))
     lesson.switches("norm")
     if norm_placement.has_both(look):
-        lesson.say("placement.effect", token=token)
-        st.html(norm_placement.placements(look))
+        short = lesson.excerpt()
+        lesson.say("placement.effect", token=pictures.plain(short, short.token))
+        st.html(norm_placement.placements(short))
     else:
         lesson.elsewhere("no_placement", preset="block")
     if place:

@@ -232,5 +232,7 @@ def projections(trace: PromptTrace, block: int) -> Projections:
     n_heads, d_model, d_head = W.shape
     with torch.inference_mode():
         glued = W.transpose(0, 1).reshape(d_model, n_heads * d_head)
-        apart = (split_by_view(x, W) - head_by_head(x, W)).abs().max().item()
-        return Projections(glued, x @ glued, apart, len(x) * d_model * n_heads * d_head)
+        made = split_by_view(x, W)
+        apart = (made - head_by_head(x, W)).abs().max().item()
+        product = made.transpose(0, 1).flatten(1)
+        return Projections(glued, product, apart, len(x) * d_model * n_heads * d_head)

@@ -21,6 +21,7 @@ from core.view.figures import degree
 from core.view.frame import View
 from core.view.html import div, esc, fold, numbered, para, tag
 from core.view.interventions import Intervention
+from core.view.look import Look
 from core.view.sketch import block_links
 
 
@@ -58,6 +59,15 @@ class Lesson:
     def say(self, key: str, cls: str = "says", **values: object) -> None:
         """A paragraph between pictures."""
         st.html(para(self.text(key, **values), cls))
+
+    def excerpt(self) -> Look:
+        """What is looked at where the model is run anew: of a long text the end, as is said."""
+        whole = self.view.look
+        look = whole.excerpt()
+        if look is not whole:
+            n, total = len(look.trace), len(whole.trace)
+            st.html(para(self.view.t("lesson.excerpt", n=n, total=total), "says"))
+        return look
 
     @contextmanager
     def of_block(self) -> Iterator[None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from core.view.texts import Text
 MOST = 12  # rows of a list up to which it shows all
 AROUND = 3  # of a longer one, rows at either end
 PAGE = 32  # of those left out, how many open at once
+EXCERPT = 64  # tokens of a long text that are run anew where something is tried out
+
+_excerpts: WeakKeyDictionary[PromptTrace, PromptTrace] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,16 @@ class Look:
     def stream(self) -> list[str]:
         """The steps where the residual stream is looked at: before the blocks, after each."""
         return ["embed.sum", *(f"blocks.{i}.resid_out" for i in range(self.n_layers))]
+
+    def excerpt(self) -> Look:
+        """The same of the end of a long text as a text of its own; a short one as it is."""
+        trace, left_out = self.trace, len(self.trace) - EXCERPT
+        if left_out <= 0:
+            return self
+        if trace not in _excerpts:
+            _excerpts[trace] = trace.reread(trace.ids[left_out:])
+        token = self.token - left_out if self.token >= left_out else EXCERPT - 1
+        return replace(self, trace=_excerpts[trace], token=token, compared=None)
 
     def rows(self, key: str, n: int | None = None, here: int | None = None) -> list[int | range]:
         """The rows that a list of this page shows: all of a short one, else those that matter.

@@ -79,8 +79,9 @@ def marks(look: Look, name: str, index: tuple[Part, ...]) -> Marks:
     """
     before = _before(look, name, index)
     if before is None:  # the step itself may be large, so it is not read
-        none = np.zeros(_shape(look, name, index))
-        return Marks(look.t, none, none, none.astype(bool))
+        shape = _shape(look, name, index)
+        none = np.broadcast_to(0.0, shape)  # no memory: nothing is written there
+        return Marks(look.t, none, none, np.broadcast_to(False, shape))
     now = take(look.trace, name, index)
     now = now.astype(np.float64)
     return Marks(look.t, before, now, before != now)

@@ -54,9 +54,9 @@ def add(lesson: Lesson) -> None:
 
 def order(lesson: Lesson) -> None:
     """The same tokens in another order, without positions and with them."""
-    look = lesson.view.look
-    turns = rotation.turns(look)
+    turns = rotation.turns(lesson.view.look)
     lesson.part("order_turned" if turns else "order")
+    look = lesson.excerpt()
     test = pictures.reordered(look.trace)
     if test is None:
         st.html(div("notice", para(lesson.text("order.alone")), role="note"))
