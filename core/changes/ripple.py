@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from core.changes.align import Rows
-from core.graph import Step, StepDiff, compare
+from core.graph import Pair, Step, StepDiff, compare_all
 from core.graph.op import Input
 from core.models.model import PromptTrace
 
 TOKEN_AXES = ("pos", "query", "key")
 ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-6}  # relative; of other types some times theirs
 TIMES = 8
+TOGETHER = 2**22  # values that are read and compared at once, if more than one block has fewer
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ def ripple(before: PromptTrace, after: PromptTrace, rows: Sequence[int | None] =
     steps = [(after if name in after else before).step(name) for name in _merged(before, after)]
     computed = [step for step in steps if not isinstance(step.op, Input)]
     diffs: list[StepDiff] = []
-    for _, block in groupby(computed, key=lambda step: step.block):
-        diffs += _compared(before, after, list(block), shared, () if straight else rows)
+    for part in _parts(computed, before, after):
+        diffs += _compared(before, after, part, shared, () if straight else rows)
     return Ripple(tuple(diffs), rows, _rounding(before, after))
 
 
@@ -109,24 +110,41 @@ def _merged(before: PromptTrace, after: PromptTrace) -> list[str]:
     return names
 
 
+def _parts(steps: Iterable[Step], before: PromptTrace, after: PromptTrace) -> Iterator[list[Step]]:
+    """All steps in order, as many at once as are small; those of a block at least."""
+    part: list[Step] = []
+    size = 0
+    for _, group in groupby(steps, key=lambda step: step.block):
+        block = list(group)
+        more = sum(
+            math.prod((after if step.name in after else before).shape(step.name)) for step in block
+        )
+        if part and size + more > TOGETHER:
+            yield part
+            part, size = [], 0
+        part, size = part + block, size + more
+    if part:
+        yield part
+
+
 def _compared(
     before: PromptTrace,
     after: PromptTrace,
     steps: Sequence[Step],
     shared: frozenset[str],
     rows: Sequence[int | None],
-) -> Iterator[StepDiff]:
+) -> list[StepDiff]:
     """Some steps; their values are read together, for then what they need is computed once."""
-    names = [step.name for step in steps if step.name not in shared]
+    computed = [step for step in steps if step.name not in shared]
+    names = [step.name for step in computed]
     old, new = (trace.read(n for n in names if n in trace) for trace in (before, after))
-    for step in steps:
-        name, axes = step.name, step.axes
-        if name in shared:
-            yield StepDiff(name, False, 0.0, 0.0, None, 0, (), (before.shape(name),) * 2)
-        elif rows and name in old and name in new:
-            yield _aligned(name, axes, old[name], new[name], rows)
-        else:
-            yield compare(name, axes, old.get(name), new.get(name))
+    pairs = [Pair(s.name, s.axes, old.get(s.name), new.get(s.name)) for s in computed]
+    diffs = iter(_aligned(pairs, rows) if rows else compare_all(pairs))
+    return [_untouched(before, s) if s.name in shared else next(diffs) for s in steps]
+
+
+def _untouched(before: PromptTrace, step: Step) -> StepDiff:
+    return StepDiff(step.name, False, 0.0, 0.0, None, 0, (before.shape(step.name),) * 2)
 
 
 def _shared(before: PromptTrace, after: PromptTrace) -> frozenset[str]:
@@ -140,33 +158,43 @@ def _shared(before: PromptTrace, after: PromptTrace) -> frozenset[str]:
     return frozenset(shared)
 
 
-def _aligned(
-    name: str, axes: Iterable[str], old: Tensor, new: Tensor, rows: Sequence[int | None]
-) -> StepDiff:
+def _aligned(pairs: Sequence[Pair], rows: Sequence[int | None]) -> list[StepDiff]:
     """Compare what corresponds; what is new counts as changed at its positions."""
-    axes = tuple(axes)
+    diffs = compare_all([_counterparts(pair, rows) for pair in pairs])
+    return [_at_its_tokens(diff, pair, rows) for diff, pair in zip(diffs, pairs, strict=True)]
+
+
+def _counterparts(pair: Pair, rows: Sequence[int | None]) -> Pair:
+    """Of both values the tokens that the other one has too."""
+    old, new = pair.a, pair.b
+    if old is None or new is None:
+        return pair
     here = [i for i, row in enumerate(rows) if row is not None]
     there = [row for row in rows if row is not None]
-    for axis, word in enumerate(axes):
+    for axis, word in enumerate(pair.axes):
         if word in TOKEN_AXES:
             old = old.index_select(axis, _places(old, there))
             new = new.index_select(axis, _places(new, here))
-    found = compare(name, axes, old, new)
+    return Pair(pair.name, pair.axes, old, new)
+
+
+def _at_its_tokens(found: StepDiff, pair: Pair, rows: Sequence[int | None]) -> StepDiff:
+    """What differs in the counterparts, at the tokens of the second trace; what is new, too."""
+    here = [i for i, row in enumerate(rows) if row is not None]
     added = [i for i, row in enumerate(rows) if row is None]
-    own = next((axis for axis, word in enumerate(axes) if word in TOKEN_AXES), None)
+    own = any(word in TOKEN_AXES for word in pair.axes)
     unlike = found.shapes[0] != found.shapes[1]
-    if own is None or unlike or not (found.changed or added):
+    if not own or unlike or not (found.changed or added):
         return found
     where = found.where
     if where is not None:
         where = tuple(
-            here[i] if word in TOKEN_AXES else i for i, word in zip(where, axes, strict=True)
+            here[i] if word in TOKEN_AXES else i for i, word in zip(where, pair.axes, strict=True)
         )
     return replace(
         found,
         changed=True,
         where=where,
-        positions=tuple(sorted({*(here[i] for i in found.positions), *added})),
         rows=_spread(found.rows, here, len(rows)),
         relative_rows=_spread(found.relative_rows, here, len(rows)),
     )

@@ -1,6 +1,6 @@
 """A GPT as a spreadsheet of tensors: steps, ops, graph, trace, explanation, diff."""
 
-from core.graph.diff import StepDiff, compare, diff
+from core.graph.diff import Pair, StepDiff, compare, compare_all, diff
 from core.graph.edit import EditError, Edits, merged
 from core.graph.explain import Explanation, Factor, Ref, Term
 from core.graph.graph import Graph, PlainForward, Scope, Step
@@ -17,6 +17,7 @@ __all__ = [
     "Graph",
     "Node",
     "Op",
+    "Pair",
     "PlainForward",
     "Recent",
     "Ref",
@@ -26,6 +27,7 @@ __all__ = [
     "Term",
     "Trace",
     "compare",
+    "compare_all",
     "diff",
     "merged",
 ]

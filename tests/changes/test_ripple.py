@@ -1,6 +1,7 @@
 """What is marked as changed is exactly what differs, and lies downstream; compared by numpy."""
 
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -222,3 +223,12 @@ def test_a_token_that_is_new_is_no_rounding():
     before, after = model.trace([0, 1]), model.trace([0, 1, 2])
     found = ripple(before, after, align(before.ids, after.ids))
     assert found.count and not found.rounded and found.first.name == "embed.onehot"
+
+
+def test_blocks_compared_together_differ_as_they_do_one_by_one(monkeypatch):
+    before = random_model("gpt2", torch.float32).trace(IDS)
+    after = apply(before, [Put("blocks.0.attn.W_Q", (0, 1, 2), 0.7)]).trace
+    together = ripple(before, after)
+    monkeypatch.setattr(import_module("core.changes.ripple"), "TOGETHER", 0)
+    assert together == ripple(before, after)
+    assert together.count > 10

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import core
-from core.graph import compare
+from core.graph import Pair, compare, compare_all
 from tests.support.random_models import CONFIGS, IDS, random_model
 from tests.support.subjects import SUBJECTS, example, subject_id, subject_ids, subject_model
 
@@ -178,3 +178,21 @@ def test_float32_is_compared_with_itself_and_with_float64():
     a = torch.tensor([[0.1]])
     assert not compare("x", AXES, a, a.double()).changed
     assert compare("x", AXES, a, torch.tensor([[0.1]], dtype=torch.float64)).largest < 2e-9
+
+
+def test_steps_compared_at_once_differ_as_they_do_one_by_one():
+    """Of the same shape, with and without infinities, -0 alone in a row; of others; equal; gone."""
+    rng = np.random.default_rng(0)
+    values = [torch.tensor(rng.choice(SPECIAL, (4, 3))) for _ in range(5)]
+    values[0][2] = -0.0
+    shapes = (2, 4, 3), (2, 4, 3), (4,), ()
+    values += [torch.tensor(rng.normal(size=shape)) for shape in shapes]
+    pairs = [
+        Pair(f"x{i}", ("head", *AXES)[3 - a.ndim :], a, a + torch.tensor(rng.random(a.shape)))
+        for i, a in enumerate(values)
+    ]
+    pairs += [Pair("same", AXES, *values[:1] * 2), Pair("gone", AXES, values[0], None)]
+    found = compare_all(pairs)
+    assert found == [compare(pair.name, pair.axes, pair.a, pair.b) for pair in pairs]
+    assert [diff.changed for diff in found] == [True] * 9 + [False, True]
+    assert found[0].relative_rows[2] == INF
