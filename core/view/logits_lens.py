@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from weakref import WeakKeyDictionary
 
 from core.analysis import residual
@@ -60,12 +61,11 @@ def grid(look: Look, here: int) -> str:
     for i, reading in enumerate(found):
         block, part = column_name(look, reading.step)
         short = look.t("logits.lens.attn") if reading.step.endswith("resid_mid") else part
-        inner = tag("small", esc(block)) + tag("span", esc(short))
         cls, name = "here" if i == here else None, f"{block} {part}".strip()
         here_too = look.n_layers > 1 and elements.block(reading.step) == look.layer
         current = "true" if here_too else None
         to = _column_link(look, i, reading.step)
-        link = tag("a", inner, aria_label=name, aria_current=current, **to)
+        link = tag("a", esc(short), aria_label=name, aria_current=current, **to)
         heads.append(tag("th", link, scope="col", cls=cls, title=name))
     body, at = [], 0
     for row in rows(look):
@@ -75,8 +75,20 @@ def grid(look: Look, here: int) -> str:
             continue
         body.append(_row(look, row, found, at, here))
         at += 1
-    table = tag("table", tag("tr", *heads), *body, cls="lens")
+    top = _blocks(look, [reading.step for reading in found]) + tag("tr", *heads, cls="lens-parts")
+    table = tag("table", top, *body, cls="lens")
     return div("scroll", table) + share_legend(look.t("logits.lens.legend"))
+
+
+def _blocks(look: Look, steps: list[str]) -> str:
+    """The line above the columns: each block over its parts."""
+    heads = [tag("th")]
+    for block, parts in groupby(steps, key=elements.block):
+        name = "" if block is None else look.t("path.block_number", i=str(block))
+        count = sum(1 for _ in parts)
+        cls = "here" if look.n_layers > 1 and block == look.layer else None
+        heads.append(tag("th", esc(name), colspan=count, scope="colgroup", cls=cls))
+    return tag("tr", *heads, cls="lens-blocks")
 
 
 def _row(look: Look, row: int, found: list[residual.Reading], at: int, here: int) -> str:

@@ -116,9 +116,10 @@ def _size_row(name: str, config: Config) -> str:
     widths = f"{config.d_model:,} → {config.d_mlp:,} → {config.d_model:,}"
     factor = f"× {config.d_mlp / config.d_model:.3g}"
     ratio = f"{size.mlp / size.attention:.3g} : 1"
-    cells = (f"{widths} ({factor})", f"{size.mlp:,}", f"{size.attention:,}", ratio)
+    cells = (f"{size.mlp:,}", f"{size.attention:,}", ratio)
+    wide = tag("td", esc(widths), tag("small", esc(factor)))
     label = tag("th", esc(name), scope="row")
-    return tag("tr", label, *(tag("td", esc(cell)) for cell in cells))
+    return tag("tr", label, wide, *(tag("td", esc(cell)) for cell in cells))
 
 
 def gpt3_mlp() -> int:

@@ -145,7 +145,7 @@ def kept_and_gone(look: Look) -> str:
         rows.append(_line(look, label, shape, count, most, "cached" if kept else "gone"))
     heads = ["", *(t(f"qkv.table.{key}") for key in ("shape", "now"))]
     heads += [t("qkv.table.longest", n=n_ctx), t("qkv.table.life")]
-    return facts(heads, rows)
+    return facts(heads, rows, "plain stacked worded")
 
 
 def _line(

@@ -18,7 +18,8 @@ FEW = 8  # numbers of a row that are written into cells
 def facts(heads: Sequence[str], rows: Sequence[Sequence[str] | str], cls: str = "plain") -> str:
     """A table of texts; the first cell of a row names it. A single string is HTML across it.
 
-    cls: with `stacked`, a list of rows on a phone, each cell behind the head of its column.
+    cls: with `stacked`, a list of rows on a phone, each cell behind the head of its column; with
+    `worded`, the last column is words, which go on in the next line.
     """
     top = tag("tr", *(tag("th", esc(head), scope="col") for head in heads))
     body = (

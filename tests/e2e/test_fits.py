@@ -2,6 +2,7 @@
 
 import pytest
 
+LONG = "In+the+beginning+God+created+the+heavens+and+the+earth.+" * 3  # over 30 tokens
 CUT = """() => [...document.querySelectorAll('.stMain .scroll')]
     .filter(box => box.scrollWidth > box.clientWidth + 1)
     .map(box => box.textContent.slice(0, 60))"""
@@ -18,9 +19,10 @@ SEEN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("path", ["qkv?model=bundled", "mlp?model=bundled", "logits?model=bundled"])
-def test_tables_fit_on_a_laptop(page, settled, path):
-    page.goto(f"/{path}")
+@pytest.mark.parametrize("name", ["qkv", "mlp", "logits"])
+def test_tables_fit_on_a_laptop(new_page, settled, name):
+    page = new_page(viewport={"width": 1280, "height": 900}, locale="en-US")
+    page.goto(f"/{name}?model=bundled&prompt={LONG}")
     settled(page)
     assert page.evaluate(CUT) == []
 
