@@ -191,6 +191,7 @@ def _look(found: Any) -> dict[str, str | int]:
         "page": lambda value: isinstance(value, str) and NAME.fullmatch(value),
         "side": lambda value: isinstance(value, str) and NAME.fullmatch(value),
         "open": lambda value: isinstance(value, str) and TRAIL.fullmatch(value),
+        "precision": lambda value: isinstance(value, str) and NAME.fullmatch(value),
         "layer": _whole,
         "head": _whole,
         "token": _whole,

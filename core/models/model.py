@@ -173,8 +173,12 @@ class Model:
 
     @property
     def variant(self) -> str:
-        """Which form of the model of its key it is: the preset, and the size if that is another."""
-        return "~".join(filter(None, (self.preset, self.size)))
+        """Which form of the model of its key it is, "" for the usual one.
+
+        The preset, and the size if that is another; "bfloat16" if it is computed in that.
+        """
+        rough = "bfloat16" if self.dtype == torch.bfloat16 else None
+        return "~".join(filter(None, (self.preset, self.size, rough)))
 
     def trace(self, prompt: str | Sequence[int]) -> PromptTrace:
         """All steps for a prompt, each computed when it is looked at.

@@ -33,8 +33,8 @@ NUMBERS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(\.[0-9]{1,5}(-[0-9]{1,5})?){0,99
 
 
 def identity(model: Model) -> str:
-    """What tells one set of changes from another."""
-    return f"{model.key}/{model.variant}"
+    """What tells one set of changes from another; those in bfloat16 are the same ones."""
+    return f"{model.key}/{model.variant if model.preset else ''}"
 
 
 def begin(state: State, model: Model) -> Changes:

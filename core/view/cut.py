@@ -11,6 +11,7 @@ import torch
 from core.graph import Ref
 from core.models.model import PromptTrace
 from core.view import elements, scale
+from core.view.arrays import array
 
 DIGITS = 2  # after the point, where the numbers are not all small
 ENOUGH = 5000  # values that the number of digits is read from
@@ -187,8 +188,7 @@ def take(trace: PromptTrace, name: str, index: tuple[Part, ...]) -> np.ndarray:
             value = value.select(axis, part)
         elif part is not None:
             value = value[(slice(None),) * axis + (list(part),)]
-    narrow = value.is_floating_point() and value.dtype.itemsize < 4
-    return (value.float() if narrow else value).cpu().numpy()
+    return array(value)
 
 
 def _masked(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
+import torch
 
 import core
 from core.changes import align, apply, decode
@@ -16,6 +17,7 @@ from core.models.model import Model, PromptTrace
 from core.models.shelf import Shelf
 from core.models.tokenizer import WordTokenizer
 from core.view.compare import Comparison
+from core.view.precision import ROUGH
 
 FIRST_CHOICE = "bundled"
 LONG = 256  # tokens beyond which few traces are kept: the stream alone may take 150 MB
@@ -49,9 +51,17 @@ def load(key: str, variant: str) -> Model:
 
     Raises what `core.load` raises for a model that is not one of ours.
     """
+    if variant == ROUGH:
+        return shelf().get(f"{key}~{ROUGH}", lambda: catalogue.load(key, dtype=torch.bfloat16))
     if variant:
         return _variant(key, variant)
     return shelf().get(key, lambda: catalogue.load(key))
+
+
+def reload(path: str) -> None:
+    """Read a model anew the next time it is shown."""
+    shelf().drop(path)
+    shelf().drop(f"{path}~{ROUGH}")
 
 
 @st.cache_resource(show_spinner=False)

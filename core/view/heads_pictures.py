@@ -10,6 +10,7 @@ from core.analysis import attention
 from core.models.config import Config
 from core.models.published import GPT2, GPT3
 from core.view import matrix, scale
+from core.view.arrays import array
 from core.view.cut import Cut
 from core.view.html import div, esc, para, tag, tiny
 from core.view.look import Look
@@ -43,7 +44,7 @@ def head_parts(look: Look) -> list[Part]:
 def weighted_sum(look: Look) -> str:
     """The values of the tokens, each faded to its share, and their sum."""
     t, name = look.t, look.t("heads.sum.value")
-    given = attention.contributions(look.trace, look.layer, look.head, look.token).cpu().numpy()
+    given = array(attention.contributions(look.trace, look.layer, look.head, look.token))
     values = look.values(step(look, "v"))[look.kv_head]
     of_values = marks(look, step(look, "v"), (look.kv_head, None, None))
     shares = look.values(step(look, "weights"))[look.head, look.token]
@@ -105,7 +106,7 @@ def _dot(head: Part) -> str:
 def mixed(look: Look) -> str:
     """What each head adds to the stream through its rows of W_O, and their sum."""
     t, out = look.t, step(look, "out")
-    written = attention.head_outputs(look.trace, look.layer, look.token).cpu().numpy()
+    written = array(attention.head_outputs(look.trace, look.layer, look.token))
     rows = [
         Row(_dot(head), values, "+" if i else "", says=t("heads.wo.written", i=str(i)))
         for i, (head, values) in enumerate(zip(head_parts(look), written, strict=True))
@@ -113,7 +114,7 @@ def mixed(look: Look) -> str:
     bias = look.trace.weights.get(step(look, "b_O"))
     if bias is not None:
         learned = marks(look, step(look, "b_O"), (None,))
-        rows.append(Row("b_O", bias.cpu().numpy(), "+", says="b_O", marks=learned))
+        rows.append(Row("b_O", array(bias), "+", says="b_O", marks=learned))
     found, changed = look.values(out)[look.token], marks(look, out, (look.token, None))
     total = Row(esc(t("heads.wo.total")), found, "=", total=True, marks=changed)
     return stack(t, [*rows, total], scale.end(look.trace, out))
@@ -136,7 +137,7 @@ def one_projection(look: Look) -> str:
         for i in range(look.n_heads)
     ]
     found = attention.projections(look.trace, look.layer)
-    glued, made = found.glued.cpu().numpy(), found.product.cpu().numpy()
+    glued, made = array(found.glued), array(found.product)
     pictures = []
     for key, values, like in (("glued", glued, "W_Q"), ("made", made, "q")):
         rows, columns = values.shape

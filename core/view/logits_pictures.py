@@ -10,6 +10,7 @@ from core.graph import Ref
 from core.models.config import Config
 from core.models.model import Candidate, PromptTrace
 from core.view import scale, vector
+from core.view.arrays import array
 from core.view.cut import Cut, cut
 from core.view.html import (
     bar,
@@ -111,7 +112,7 @@ def choice(look: Look, found: list[Candidate], here: int) -> str:
 def product(look: Look, candidate: Candidate) -> str:
     """The row, the token's direction, and number by number their product: the logit's terms."""
     own = look.values(read(look))[look.token]
-    towards = residual.direction(look.trace, candidate.id).cpu().numpy()
+    towards = array(residual.direction(look.trace, candidate.id))
     step = read(look)
     names = {"row": step, "direction": directions(look), "product": scale.TERMS}
     ends = {key: scale.end(look.trace, name) for key, name in names.items()}

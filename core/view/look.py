@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from core.models.model import PromptTrace
+from core.view.arrays import array
 from core.view.compare import Comparison
 from core.view.html import esc, number, tag
 from core.view.state import State
@@ -57,7 +58,7 @@ class Look:
 
     def values(self, name: str, *index: int | slice) -> np.ndarray:
         """A step's values; of a long text better only those at an index."""
-        return self.trace[name][index].detach().cpu().numpy()
+        return array(self.trace[name][index])
 
     @cached_property
     def stream(self) -> list[str]:

@@ -12,6 +12,7 @@ from core.analysis import curves
 from core.graph import Ref
 from core.models.gpt import CURVES
 from core.view import elements, matrix
+from core.view.arrays import array
 from core.view.component import component
 from core.view.figures import MASKED, POSITIVE, SHARE, svg, token_colour
 from core.view.html import div, esc, image, number, shown, tag
@@ -77,7 +78,7 @@ def _places(low: float, high: float) -> torch.Tensor:
 
 
 def _sent(values: torch.Tensor) -> list[float]:
-    return values.numpy().round(6).tolist()
+    return array(values).round(6).tolist()
 
 
 def _curve(t: Text, kind: str, z: torch.Tensor) -> dict:

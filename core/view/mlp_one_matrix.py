@@ -6,6 +6,7 @@ from torch import Tensor
 
 from core.analysis import mlp
 from core.view import scale, vector
+from core.view.arrays import array
 from core.view.cut import Cut, Side, digits_for
 from core.view.html import div, para
 from core.view.look import Look
@@ -15,7 +16,7 @@ ROW, COLUMN = "one_row", "one_column"  # the state: which number of the matrix i
 
 def cut(look: Look, found: mlp.OneMatrix) -> Cut:
     """The matrix. It is no step of the model and none of its weights; the page multiplies them."""
-    values = found.matrix.cpu().numpy()
+    values = array(found.matrix)
     side = Side("d_model", tuple(range(len(values))))
     return Cut(
         f"blocks.{look.layer}.mlp.W_1W_2",

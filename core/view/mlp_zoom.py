@@ -10,6 +10,7 @@ import streamlit as st
 import torch
 
 from core.analysis import curves
+from core.view.arrays import array
 from core.view.mlp_curve import LINES, tanh_gap
 from core.view.texts import Text
 
@@ -36,8 +37,8 @@ def figure(t: Text):
         heights.append(value[seen])
         colour, width, dash = LINES[kind]
         drawn.add_scatter(
-            x=z.numpy().astype(np.float32),
-            y=value.numpy().astype(np.float32),
+            x=array(z).astype(np.float32),
+            y=array(value).astype(np.float32),
             mode="lines",
             line={"color": colour, "width": width, "dash": DASHES[dash]},
             name=t(f"mlp.curve.{kind}"),

@@ -8,7 +8,7 @@ from core.models import catalogue
 from core.models.catalogue import ModelEntry
 from core.models.checkpoint import CheckpointError
 from core.models.model import Model
-from core.view import engine, host, model_more, resizing
+from core.view import engine, host, model_more, precision, resizing
 from core.view.html import para
 from core.view.model_names import says, title, why_not
 from core.view.state import State
@@ -35,7 +35,7 @@ def choose(t: Text, state: State) -> Model:
         state.put(MODEL, key)
         model = _load(state, key, here)
     st.session_state[HAD] = key
-    _draw(t, model, offered, here)
+    _draw(t, state, model, offered, here)
     return model
 
 
@@ -60,12 +60,15 @@ def _load(state: State, key: str, here: dict[str, ModelEntry]) -> Model:
     """The model, in the variant that the link or the session says. Raises CheckpointError."""
     presets = here[key].presets if key in here else ()
     if not presets:
-        return engine.load(key, "")
+        rough = precision.chosen(state) == precision.ROUGH
+        return engine.load(key, precision.ROUGH if rough else "")
     preset = state.choice(PRESET, presets, "block" if "block" in presets else presets[0])
     return engine.load(key, "~".join(filter(None, (preset, resizing.chosen(state, preset)))))
 
 
-def _draw(t: Text, model: Model, offered: list[str], here: dict[str, ModelEntry]) -> None:
+def _draw(
+    t: Text, state: State, model: Model, offered: list[str], here: dict[str, ModelEntry]
+) -> None:
     st.selectbox(
         t("frame.model"),
         offered,
@@ -81,5 +84,7 @@ def _draw(t: Text, model: Model, offered: list[str], here: dict[str, ModelEntry]
             persist_state="session",
             format_func=lambda name: t(f"presets.{name}"),
         )
+    elif precision.PRECISION in state.defaults:
+        precision.control(t)
     st.html("".join(para(line, "aside") for line in says(t, model)))
     model_more.draw(t)

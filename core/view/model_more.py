@@ -69,7 +69,7 @@ def _open() -> None:
     if typed:
         st.session_state[UNFOLDED] = True
         path = os.path.abspath(os.path.expanduser(typed))
-        engine.shelf().drop(path)
+        engine.reload(path)
         st.session_state[CLICK] = urlencode({"model": path})
 
 

@@ -9,6 +9,7 @@ from core.analysis import norm
 from core.graph import Ref
 from core.graph.explain import tens
 from core.view import matrix, scale, vector
+from core.view.arrays import array
 from core.view.cut import Cut
 from core.view.figures import cell_colour
 from core.view.html import cell, div, esc, ink, number, picks, shown, significant, tag, tiny
@@ -134,7 +135,7 @@ def _learned(look: Look, place: str) -> list[Row]:
         if (value := weights.get(f"{place}.{key}")) is not None:
             note = esc(look.t(f"norm.steps.{key}"))
             changed = marks(look, f"{place}.{key}", (None,))
-            values = value.cpu().numpy()
+            values = array(value)
             rows.append(Row(letter, values, sign, note=note, says=letter, marks=changed))
     return rows
 
@@ -253,7 +254,7 @@ def _down(look: Look, x: Tensor, limit: float) -> list[str]:
         tag(
             "tr",
             tag("th", esc(look.t(f"norm.along.{key}")), scope="row"),
-            tag("td", bars(values.cpu().numpy(), limit, look.t(f"norm.along.{key}")), cls="wide"),
+            tag("td", bars(array(values), limit, look.t(f"norm.along.{key}")), cls="wide"),
             tag("td", esc(look.t("norm.along.not_done")), colspan=len(found)),
             cls="not-done",
         )

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from core.analysis import position as analysis
 from core.view import scale
+from core.view.arrays import array
 from core.view.figures import TOKEN_COLOURS, pooled, signed_picture, svg
 from core.view.html import div, esc, image, number, signed_legend, small_matrix, tag, tiny
 from core.view.look import Look
@@ -92,7 +93,7 @@ def alike(look: Look, tables: dict[str, Tensor]) -> str:
     """How alike every two places are, as one picture for each table."""
     blocks = []
     for name, table in tables.items():
-        cosines = analysis.similarity(table).cpu().numpy()
+        cosines = array(analysis.similarity(table))
         n = len(cosines)
         says = look.t("position.alike.picture", n=n)
         mark = div("mark", style=f"top:{100 * look.token / n:.3f}%;height:{max(100 / n, 0.8):.3f}%")
@@ -152,7 +153,7 @@ def distances(look: Look, q: Tensor, k: Tensor, key: str) -> str:
     """Dot products: one row for each shift of both tokens, one column for each distance."""
     t = look.t
     shifts, distances = min(SHIFTS, len(q) // 2), min(DISTANCES, len(q) - len(q) // 2 + 1)
-    values = analysis.by_distance(q, k, shifts, distances).cpu().numpy()
+    values = array(analysis.by_distance(q, k, shifts, distances))
     labels, heads = [f"+{i}" for i in range(shifts)], [str(i) for i in range(distances)]
     caption = t(f"position.tables.{key}")
     limit = scale.end(look.trace, "blocks.0.attn.scores")

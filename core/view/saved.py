@@ -17,6 +17,7 @@ from core.view import changes, engine, host
 from core.view.component import component, said
 from core.view.look import Look
 from core.view.packed import pack
+from core.view.precision import EXACT, PRECISION, ROUGH
 from core.view.state import CLICK, GO, tell
 from core.view.strip import FILES
 
@@ -43,6 +44,7 @@ def current(look: Look, page: str, text: str, was: str) -> Saved:
     # What is opened is declared further down, by the page.
     opened = look.state.asked.get("open", st.session_state.get("open", ""))
     where |= {"open": opened} if TRAIL.fullmatch(opened) else {}
+    where |= {PRECISION: ROUGH} if model.variant == ROUGH else {}
     return Saved(
         model.key,
         model.preset or "",
@@ -89,7 +91,7 @@ def _show(found: Saved, page: str) -> None:
     asked = {"model": found.model, "prompt": found.prompt, "was": found.was}
     if found.preset:
         asked |= {"preset": found.preset, "size": found.size}
-    asked |= {changes.EDITS: encode(found.changes), "open": ""}
+    asked |= {changes.EDITS: encode(found.changes), "open": "", PRECISION: EXACT}
     asked |= {key: str(value) for key, value in found.look.items() if key != "page"}
     st.session_state[CLICK] = urlencode({key: pack(value) for key, value in asked.items()})
     to = found.look.get("page", page)

@@ -16,6 +16,7 @@ from torch import Tensor
 from core.analysis import attention
 from core.graph import Explanation
 from core.view import elements, matrix, vector
+from core.view.arrays import array
 from core.view.cut import DIGITS, PICKS, Cut, Side
 from core.view.figures import SHARES
 from core.view.html import div, esc, number, para, tag, tiny
@@ -82,7 +83,7 @@ def _made(
         _name(look, MADE),
         (None, None),
         (0, 1),
-        shares.cpu().numpy(),
+        array(shares),
         Side("query", at),
         Side("key", at),
         kind="share",

@@ -14,6 +14,7 @@ import torch
 from core.analysis import attention
 from core.models.model import PromptTrace
 from core.view import elements, matrix
+from core.view.arrays import array
 from core.view.board import image
 from core.view.cut import Cut
 from core.view.figures import THUMBNAIL
@@ -210,7 +211,7 @@ def _stairs(look: Look, one: attention.Saturation) -> str:
 def this_row(look: Look) -> str:
     """The row of this model with and without the division, side by side."""
     t, (*_, masked, shares) = look.t, _row(look)
-    without = _unscaled(look).cpu().numpy()
+    without = array(_unscaled(look))
     head = ("followed.token", "row.with", "row.without")
     drawn = []
     for positions, label in lines(look, shares, masked):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 from core.graph.ops import Stretch
 from core.view import engine
@@ -81,7 +82,7 @@ def test_one_pair_of_keys_and_values_for_all(show):
 
 
 def test_what_is_kept_is_the_turned_key(show):
-    table = {row[0]: row[-1] for row in rows(show("qkv", QWEN)[1], "plain facts-table")}
+    table = {row[0]: row[-1] for row in rows(show("qkv", QWEN)[1], "plain stacked worded facts-table")}
     assert "kept on" in table["K′"] and "kept on" in table["V"]
     assert "kept on" not in table["K"] and "kept on" not in table["Q′"]
 
@@ -147,6 +148,13 @@ def test_silu_is_drawn_in_a_colour_of_its_own(show):
     assert len({one["colour"] for one in curve["curves"]}) == 3
     z = np.linspace(-1.4, -1.1, 300_001)
     assert curve["flat"]["z"] == pytest.approx(z[(z / (1 + np.exp(-z))).argmin()], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_in_bfloat16(show, page, name):
+    """numpy has no such numbers: each picture has to be drawn from wider ones."""
+    assert "{" not in said(show(page, CONFIGS[name] | {"dtype": torch.bfloat16})[1])
 
 
 @pytest.mark.parametrize("name", ["llama", "qkv-bias", "layer-norm-without-beta"])

@@ -5,11 +5,12 @@ from unittest.mock import patch
 
 import pytest
 import streamlit
+import torch
 
 from core.models import catalogue
 from core.models.checkpoint import CheckpointError
 from core.models.checkpoint.download import Downloads
-from core.view import engine, host, model_more, saved
+from core.view import engine, host, model_more, precision, saved
 from tests.support.app import call, click, components, open_page, rerun, said
 from tests.support.saved_models import gpt2
 
@@ -221,3 +222,50 @@ def test_why_a_download_failed_is_said(at_home, monkeypatch):
     downloads.start(REPO).wait(PATIENCE)
     monkeypatch.setattr(model_more, "downloads", lambda: downloads)
     assert "the Hugging Face hub cannot be reached" in said(open_page("overview"))
+
+
+def numbers(at):
+    """The choice of bfloat16 or float32, where there is one."""
+    return next((box for box in at.selectbox if box.key == "precision"), None)
+
+
+def computed_in(at):
+    return engine.load(chosen(at), "bfloat16" if at.session_state["precision"] != "float32" else "")
+
+
+def test_shorter_numbers_are_a_choice_where_a_graphics_card_gains_by_them(monkeypatch):
+    at = open_page("norm", model="bundled")
+    assert numbers(at) is None
+    monkeypatch.setattr(precision, "pick_device", lambda: torch.device("cuda"))
+    rerun(at)
+    assert numbers(at).value == "float32"
+    numbers(at).set_value("bfloat16")
+    rerun(at)
+    assert "off by 6 %" in said(at)
+    assert computed_in(at).dtype == torch.bfloat16
+    assert at.query_params["precision"] == "bfloat16"
+
+
+def test_a_link_to_shorter_numbers_can_be_left_on_a_processor():
+    at = open_page("norm", model="bundled", precision="bfloat16")
+    numbers(at).set_value("float32")
+    rerun(at)
+    assert numbers(at) is None
+    assert computed_in(at).dtype == torch.float32
+
+
+def test_changes_are_the_same_in_shorter_numbers():
+    edits = "v1~~blocks.0.attn.W_Q~0-0-0~0.5"
+    at = open_page("overview", model="bundled", edits=edits)
+    kept = at.session_state["edits"]
+    assert kept
+    at.session_state["precision"] = "bfloat16"
+    rerun(at)
+    assert at.session_state["edits"] == kept
+
+
+def test_each_model_has_its_own_numbers_in_both_precisions():
+    one, other = engine.load("bundled", ""), engine.load("bundled", "bfloat16")
+    assert one is engine.load("bundled", "")
+    assert other is engine.load("bundled", "bfloat16")
+    assert (one.variant, other.variant) == ("", "bfloat16")

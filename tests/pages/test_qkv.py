@@ -49,7 +49,7 @@ def test_single_head_offers_several():
 
 def test_sizes_of_what_stays_and_what_goes():
     at = open_page("qkv", model="bundled", prompt="In the beginning God created the")
-    table = {row[0]: row[1:] for row in rows(at, "plain facts-table")}
+    table = {row[0]: row[1:] for row in rows(at, "plain stacked worded facts-table")}
     assert table["W_Q"] == ["4 × 160 × 40", *2 * ["25,600 · 102 KB"], "in the model’s file"]
     assert table["Q"][:3] == ["4 × 6 × 40", "960 · 3.84 KB", "40,960 · 164 KB"]
     assert table["A"][:3] == ["4 × 6 × 6", "144 · 576 B", "262,144 · 1.05 MB"]
@@ -57,7 +57,7 @@ def test_sizes_of_what_stays_and_what_goes():
 
 
 def test_without_a_mask_nothing_is_cached():
-    table = {row[0]: row[1:] for row in rows(example("part-2"), "plain facts-table")}
+    table = {row[0]: row[1:] for row in rows(example("part-2"), "plain stacked worded facts-table")}
     assert table["K"][3] == table["Q"][3]
 
 
