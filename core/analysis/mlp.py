@@ -125,7 +125,7 @@ def one_entry(trace: PromptTrace, block: int, row: int, column: int) -> Explanat
     names = (f"blocks.{block}.mlp.W_1", f"blocks.{block}.mlp.W_2")
     W_1, W_2 = (trace.weights[name] for name in names)
     with torch.inference_mode():
-        value = (W_1 @ W_2)[row, column].item()
+        value = (W_1[row] @ W_2[:, column]).item()
     left, right = (Operand(name, trace.weights[name]) for name in names)
     terms = products(left.line(row, slice(None)), right.line(slice(None), column))
     return Explanation("W_1·W_2", (row, column), value, terms)
@@ -135,12 +135,14 @@ def one_entry(trace: PromptTrace, block: int, row: int, column: int) -> Explanat
 class Alone:
     """What one token's row does to another: nothing in the MLP.
 
-    edited: the trace in which every number of the other token's row is 0 before the MLP.
-    own: the largest change of what the MLP adds to our token; other: to the other token.
-    by_attention: the same change made before attention, and what attention then adds to ours.
+    Every number of the other token's row is 0 before the MLP. before, after: what the MLP adds to
+    our token and to the other one, [2, d_model]. own: the largest change of the first; other: of
+    the second. by_attention: the same change made before attention, and what attention then adds
+    to ours.
     """
 
-    edited: PromptTrace
+    before: Tensor
+    after: Tensor
     own: float
     other: float
     by_attention: float
@@ -152,9 +154,10 @@ def alone(trace: PromptTrace, block: int, pos: int, other: int) -> Alone:
     edited = trace.edit({f"blocks.{block}.resid_mid": {(other, None): 0.0}})
     earlier = trace.edit({f"blocks.{block}.resid_in": {(other, None): 0.0}})
     with torch.inference_mode():
-        change = (edited[out] - trace[out]).abs().amax(dim=-1)
+        before, after = (way[out][[pos, other]] for way in (trace, edited))
+        own, others = (after - before).abs().amax(dim=-1).tolist()
         moved = (earlier[attention][pos] - trace[attention][pos]).abs().max().item()
-    return Alone(edited, change[pos].item(), change[other].item(), moved)
+    return Alone(before, after, own, others, moved)
 
 
 def mlp_input(trace: PromptTrace, block: int) -> str:

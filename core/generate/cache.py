@@ -43,7 +43,11 @@ class KVCache:
 
     def values(self) -> dict[str, Tensor]:
         """What is held: by name, [kv_head, past, d_head]."""
-        return {name: room[:, : self.length] for name, room in self._rooms.items()}
+        return {name: self.held(name) for name in self._rooms}
+
+    def held(self, name: str) -> Tensor:
+        """One of `values`."""
+        return self._rooms[name][:, : self.length]
 
     def append(self, trace: PromptTrace) -> None:
         """Take over the keys and values of the tokens of `trace`, which come next.
@@ -53,7 +57,7 @@ class KVCache:
         end = self.length + len(trace)
         if end > self.capacity:
             raise ContextTooLong(f"The cache has room for {self.capacity} tokens, not for {end}.")
-        sources = {name: self._source(trace, name) for name in self._rooms}
+        sources = {name: source(trace, name) for name in self._rooms}
         found = trace.read(sources.values())
         with torch.inference_mode():
             for name, room in self._rooms.items():
@@ -72,8 +76,32 @@ class KVCache:
                 room[:, : other.length] = self._rooms[name][:, : other.length]
         return other
 
-    @staticmethod
-    def _source(trace: PromptTrace, name: str) -> str:
-        """The step that a cached value is taken from; rotary keys are kept as rotated."""
-        step = name.replace(".cache.", ".attn.")
-        return f"{step}_rotated" if f"{step}_rotated" in trace else step
+
+class FirstPass:
+    """Keys and values of one pass over a text, as a cache filled by it holds them, but not copied.
+
+    Each is computed when somebody looks at it.
+    """
+
+    def __init__(self, trace: PromptTrace) -> None:
+        self.trace = trace
+
+    def __len__(self) -> int:
+        """The number of tokens."""
+        return len(self.trace)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes all keys and values take, whether or not they are computed."""
+        names = (name for name in self.trace.steps if name.endswith((".attn.k", ".attn.v")))
+        return sum(self.trace.cost(name).bytes_written for name in names)
+
+    def held(self, name: str) -> Tensor:
+        """The keys or values of a block, [kv_head, pos, d_head]; name: as in `KVCache.values`."""
+        return self.trace[source(self.trace, name)]
+
+
+def source(trace: PromptTrace, name: str) -> str:
+    """The step that a cached value is taken from; rotary keys are kept as rotated."""
+    step = name.replace(".cache.", ".attn.")
+    return f"{step}_rotated" if f"{step}_rotated" in trace else step

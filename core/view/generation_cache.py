@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.generate.cache import KVCache
+from core.generate.cache import FirstPass, KVCache, source
 from core.models.model import PromptTrace
 from core.view import matrix, scale
 from core.view.cut import Cut
@@ -69,7 +69,7 @@ def kept(lesson: Lesson, writer: Writer, look: Look, step: PromptTrace) -> None:
         _decoded(lesson, look, step)
 
 
-def _all(lesson: Lesson, look: Look, cache: KVCache, new: int) -> str:
+def _all(lesson: Lesson, look: Look, cache: KVCache | FirstPass, new: int) -> str:
     """Each head's keys and values as small pictures, in one line for each block."""
     config = look.trace.model.config
     every = config.n_layers * config.n_kv_heads <= GRID
@@ -99,13 +99,15 @@ def _heads(look: Look) -> range:
     return range(look.trace.model.config.n_kv_heads)
 
 
-def _pair(lesson: Lesson, look: Look, cache: KVCache, layer: int, head: int, new: int) -> str:
+def _pair(
+    lesson: Lesson, look: Look, cache: KVCache | FirstPass, layer: int, head: int, new: int
+) -> str:
     """K and V of one head: a row for each token, the new ones framed. A link to its numbers."""
     n, config = len(cache), look.trace.model.config
     pictures = []
     for part in "kv":
         name = f"blocks.{layer}.cache.{part}"
-        values = cache.values()[name][head].double().cpu().numpy()
+        values = cache.held(name)[head].double().cpu().numpy()
         # The cache's names are not in a full trace; its keys and values have the same scale there.
         limit = scale.end(look.trace, f"blocks.{layer}.attn.{part}")
         picture = image(signed_picture(pooled(values, tallest=THUMBNAIL), limit), "")
@@ -189,11 +191,12 @@ def _label(lesson: Lesson, trace: PromptTrace, i: int, new: bool) -> str:
     return lesson.text("cache.new_row", token=token) if new else token
 
 
-def _gap(look: Look, cache: KVCache) -> float:
-    """How far the kept keys and values are from those of a full pass."""
-    trace, largest = look.trace, 0.0
-    for name, held in cache.values().items():
-        full = name.replace(".cache.", ".attn.")
-        full = f"{full}_rotated" if f"{full}_rotated" in trace else full
-        largest = max(largest, (held.double() - trace[full].double()).abs().max().item())
-    return largest
+def _gap(look: Look, cache: KVCache | FirstPass) -> float:
+    """How far the kept keys and values are from those of a full pass, which may be that pass's."""
+    if isinstance(cache, FirstPass):
+        return 0.0
+    gaps = (
+        held.double() - look.trace[source(look.trace, name)].double()
+        for name, held in cache.values().items()
+    )
+    return max(gap.abs().max().item() for gap in gaps)

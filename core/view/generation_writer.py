@@ -11,7 +11,7 @@ import streamlit as st
 from core.analysis.sampling import draws
 from core.changes import align, apply, decode
 from core.generate.branches import MOST, PROMPT, BadBranches, Branches
-from core.generate.cache import KVCache
+from core.generate.cache import FirstPass, KVCache
 from core.generate.generate import pick
 from core.generate.reader import Reader
 from core.generate.sampling import SamplingError
@@ -41,19 +41,33 @@ def reader(key: str, variant: str, edits: str) -> Reader:
     return Reader(memory=32 * 2**20)
 
 
+def _trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
+    """As `engine.trace`, a short text in a place of its own: who writes should not push out others.
+
+    Of long texts, each of which takes much memory, there is one place for all.
+    """
+    return (engine.trace if len(ids) > engine.LONG else _short_trace)(key, variant, ids)
+
+
 @engine.holds_traces
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
-    """As `engine.trace`, in a place of its own: who writes should not push out other texts."""
+def _short_trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     return engine.load(key, variant).trace(ids)
 
 
-@engine.holds_traces
-@st.cache_resource(max_entries=12, show_spinner=False)
 def _compared(
     key: str, variant: str, ids: tuple[int, ...], before: tuple[int, ...], edits: str
 ) -> Comparison:
-    """As `engine.compared`."""
+    """As `engine.compared`; see `_trace`."""
+    is_long = max(len(ids), len(before)) > engine.LONG
+    return (engine.compared if is_long else _short_compared)(key, variant, ids, before, edits)
+
+
+@engine.holds_traces
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _short_compared(
+    key: str, variant: str, ids: tuple[int, ...], before: tuple[int, ...], edits: str
+) -> Comparison:
     applied = apply(_trace(key, variant, ids), decode(edits).in_force)
     rows = align(before, ids) if ids != before else tuple(range(len(ids)))
     return Comparison(_trace(key, variant, before), applied, rows)
@@ -161,8 +175,10 @@ class Writer:
         """The pass that read the last token: a single row, or all of the text at once."""
         return self._reader().step(full, self.n_first)
 
-    def cache(self, full: PromptTrace) -> KVCache:
+    def cache(self, full: PromptTrace) -> KVCache | FirstPass:
         """Keys and values of all that was read. Raises ValueError without a mask."""
+        if len(full) <= self.n_first:
+            return FirstPass(full)
         return self._reader().cache(full, self.n_first)
 
     def next(self, side: str = "") -> Drawn | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from core.analysis import mlp
 from core.graph import Ref
+from core.models.model import PromptTrace
 from core.view import elements, interventions, scale, vector
+from core.view.arrays import array
 from core.view.cut import Cut, cut
 from core.view.figures import cell_colour
 from core.view.html import (
@@ -29,6 +33,8 @@ FEW = 12  # neurons up to which the weights stand beside what they make
 NEURONS = 5
 PROMOTED = 4
 OTHER = "other"  # the state: the token whose row is blanked
+
+_known: WeakKeyDictionary[PromptTrace, dict[tuple[int, ...], mlp.Alone]] = WeakKeyDictionary()
 
 
 def cuts(look: Look) -> list[Cut]:
@@ -72,24 +78,31 @@ def choose_other(look: Look, other: int) -> str:
     return div("chips", *chips)
 
 
+def _alone(trace: PromptTrace, *at: int) -> mlp.Alone:
+    """What `mlp.alone` finds, which runs a block anew; kept for a trace."""
+    known = _known.setdefault(trace, {})
+    if at not in known:
+        known[at] = mlp.alone(trace, *at)
+    return known[at]
+
+
 def alone(look: Look, other: int) -> str:
     """What the MLP adds to both tokens, before and after one of them is blanked, in words too."""
-    found = mlp.alone(look.trace, look.layer, look.token, other)
-    out = f"blocks.{look.layer}.mlp.out"
-    limit = scale.end(look.trace, out)
-    before, after = look.values(out), found.edited[out].cpu().numpy()
+    found = _alone(look.trace, look.layer, look.token, other)
+    limit = scale.end(look.trace, f"blocks.{look.layer}.mlp.out")
+    ours, others = zip(array(found.before), array(found.after), strict=True)
     t = look.t
     head = [tag("th", scope="col")]
     titles = [t(f"mlp.alone.{key}") for key in ("before", "after")]
     head += [tag("th", esc(title), scope="col") for title in titles]
     head.append(tag("th", esc(t("mlp.alone.change")), scope="col"))
     rows = []
-    for row, change in ((look.token, found.own), (other, found.other)):
+    for row, change, both in ((look.token, found.own, ours), (other, found.other, others)):
         vectors = [
             tag(
                 "td", tag("small", esc(title), cls="only-narrow"), vector.plain(look, values, limit)
             )
-            for title, values in zip(titles, (before[row], after[row]), strict=True)
+            for title, values in zip(titles, both, strict=True)
         ]
         name = tag("th", chip(look.trace.tokens[row], row, row), scope="row")
         exact = t("mlp.alone.exactly") if change == 0 else number(change, 3)

@@ -17,7 +17,7 @@ SMALL = 12  # places of a table that is shown whole
 AROUND = 2
 
 
-@lru_cache(maxsize=8)  # no weak keys: the result holds the trace itself
+@lru_cache(maxsize=4)  # no weak keys: the result holds the trace itself
 def reordered(trace: PromptTrace) -> analysis.Reordered | None:
     """The text in another order, with and without positions; worked out once."""
     return analysis.reordered(trace)
