@@ -114,10 +114,10 @@ def _names(look: Look, part: str) -> str:
 def _size_row(name: str, config: Config) -> str:
     size = mlp.block_size(config)
     widths = f"{config.d_model:,} → {config.d_mlp:,} → {config.d_model:,}"
-    factor = f"× {config.d_mlp / config.d_model:.3g}"
+    factor = f"(× {config.d_mlp / config.d_model:.3g})"
     ratio = f"{size.mlp / size.attention:.3g} : 1"
     cells = (f"{size.mlp:,}", f"{size.attention:,}", ratio)
-    wide = tag("td", esc(widths), tag("small", esc(factor)))
+    wide = tag("td", esc(widths), " ", tag("small", esc(factor)))
     label = tag("th", esc(name), scope="row")
     return tag("tr", label, wide, *(tag("td", esc(cell)) for cell in cells))
 

@@ -74,8 +74,9 @@ def test_single_token_has_no_hits():
 
 def test_lens_ends_with_the_models_own_guess():
     at = example("block")
-    grid = rows(at, "lens")
+    blocks, *grid = rows(at, "lens")
     assert [len(row) for row in grid] == [4, 4, 4, 4]
+    assert blocks == ["", "", "Block 0"]  # before the block, and over its two parts
     best = re.search(r"largest logit is that of “(.*?)”", said(at)).group(1)
     assert grid[3][3].startswith(best)
     assert "largest difference is" in said(at)
