@@ -16,10 +16,13 @@ def sharing(lesson: Lesson, writer: Writer, look: Look) -> None:
     lesson.part("sharing")
     config = look.trace.model.config
     n, shared = config.n_heads, config.n_kv_heads
-    kind = "alone" if n == 1 else "each" if shared == n else "one" if shared == 1 else "groups"
+    kind = "each" if shared == n else "one" if shared == 1 else "groups"
     lesson.switches("kv_heads")
     st.html(shared_heads.picture(look))
-    lesson.say(f"sharing.{kind}", n=n, shared=shared, each=n // shared, cls="says outcome")
+    if n == 1:
+        lesson.elsewhere("sharing.alone", model="worked-example", preset="block")
+    else:
+        lesson.say(f"sharing.{kind}", n=n, shared=shared, each=n // shared, cls="says outcome")
     each = 2 * config.n_layers * config.d_head * look.trace.model.dtype.itemsize
     ways = sorted({n, shared, 1} | ({n // 2} if n % 2 == 0 else set()), reverse=True)
     rows = [

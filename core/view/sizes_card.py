@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core import sizes
-from core.models.config import Config, ConfigError
+from core.models.config import Config
 from core.view import engine, model_names
 from core.view.frame import View
 from core.view.html import div, para, picks
@@ -55,11 +55,13 @@ def choose(view: View) -> tuple[str, Config]:
     with st.container(key="card_switches", horizontal=True, gap="medium"):
         wanted |= {name: _switch(view, config, name) for name in SWITCHES}
     own = all(getattr(config, name) == value for name, value in wanted.items())
-    try:
-        return key, config if own else changed(config, wanted)
-    except ConfigError as error:
-        st.html(div("notice", para(t("sizes.card.impossible", why=str(error))), role="alert"))
+    if own:
         return key, config
+    if why := _impossible(config, wanted):
+        says = para(t(f"sizes.card.{why}", **wanted)) + para(t("sizes.card.as_published"))
+        st.html(div("notice", says, role="alert"))
+        return key, config
+    return key, replace(config, **wanted)
 
 
 def title(view: View, key: str) -> str:
@@ -69,9 +71,11 @@ def title(view: View, key: str) -> str:
     return view.t(f"models.{BUNDLED}.title") if key == BUNDLED else key
 
 
-def changed(config: Config, values: Mapping[str, object]) -> Config:
-    """The config with other numbers. Raises ConfigError."""
-    return replace(config, **values)
+def _impossible(config: Config, wanted: Mapping[str, int]) -> str:
+    """Why no model can have these numbers, as a text's key; "" if one can."""
+    if wanted["n_heads"] % wanted["n_kv_heads"]:
+        return "uneven"
+    return "odd" if config.position == "rotary" and wanted["d_head"] % 2 else ""
 
 
 def _follow(state: State, key: str, config: Config) -> None:

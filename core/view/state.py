@@ -80,7 +80,7 @@ class State:
         if (raw := self.asked.get(key)) is not None:
             asked = read_number(raw, low, high, whole=whole)
             if asked is None:
-                span = {"low": low, "high": high, "used": f"{default:g}"}
+                span = {"low": _plain(low), "high": _plain(high), "used": _plain(default)}
                 self.say("link.between", what=key, value=raw[:40], **span)
         kinds = int if whole else (int, float)
         return self._keep(
@@ -167,6 +167,11 @@ class State:
         elif self._arrived or not valid(st.session_state.get(key)):
             st.session_state[key] = default
         return st.session_state[key]
+
+
+def _plain(value: float) -> str:
+    """A limit as people write it: 0.8, 1,000,000."""
+    return f"{value:,.12g}"
 
 
 def read_number(text: str, low: float, high: float, *, whole: bool = False) -> float | None:

@@ -321,3 +321,10 @@ def test_the_decode_step_shows_its_own_shapes_and_numbers():
     assert " ".join((*shapes, "cache.k [1 × 2 × 3]")) in shown
     # The rows of part 5: the query 0.6 0.4 0.9 meets the key 0.2 1.0 0.1, kept from the first pass.
     assert "attn.scores[0, 0, 0] = 0.6·0.2 + 0.4·1 + 0.9·0.1 = 0.61" in shown
+
+
+def test_one_head_shares_nothing_and_leads_to_a_model_with_two():
+    at = example("part-5")
+    assert "only one head" in said(at)
+    assert "Show a model with two" in said(at)
+    assert "only one head" not in said(example("block"))

@@ -40,8 +40,27 @@ def test_changed_numbers_are_used_and_go_when_another_card_is_chosen():
 
 def test_numbers_that_no_model_can_have_are_said():
     shown = said(open_page("sizes", card="Llama 3 8B", c_n_kv_heads=5))
-    assert "32 query heads cannot share 5 key-value heads evenly" in shown
+    assert "32 query heads cannot share 5 pairs of keys and values evenly" in shown
     assert "8,030,261,248" in shown
+
+
+@pytest.mark.parametrize(
+    ("query", "english", "korean"),
+    [
+        ({"card": "GPT-2 small", "c_n_kv_heads": 5}, "12 query heads cannot share 5", "12의 약수"),
+        ({"card": "Llama 3 8B", "c_d_head": 127}, "d_head = 127 is odd", "127은 홀수예요"),
+    ],
+)
+def test_why_no_model_can_have_them_is_said_in_the_language_of_the_page(query, english, korean):
+    for lang, words in (("en", english), ("ko", korean)):
+        text = said(open_page("sizes", lang=lang, **query))
+        assert words in text
+        assert ("as it was published" in text) == (lang == "en")
+
+
+def test_limits_are_written_as_people_do():
+    text = said(open_page("sizes", card="GPT-2 small", c_d_model="0"))
+    assert "c_d_model = “0”" in text and "1 to 100,000" in text and "768." in text
 
 
 def test_nonsense_in_a_link_is_said_and_the_default_used():
