@@ -11,7 +11,7 @@ from core.changes.align import align
 from core.changes.apply import Applied, apply
 from core.changes.change import Change, Changes, Entry, Patch, Put, Switch
 from core.changes.link import BadLink, decode, encode
-from core.changes.ripple import Ripple, ripple
+from core.changes.ripple import Ripple, ripple, shared
 from core.changes.switches import SWITCHES, choices, chosen
 
 __all__ = [
@@ -32,4 +32,5 @@ __all__ = [
     "decode",
     "encode",
     "ripple",
+    "shared",
 ]

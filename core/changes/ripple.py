@@ -80,15 +80,14 @@ def ripple(before: PromptTrace, after: PromptTrace, rows: Sequence[int | None] =
     rows: which tokens correspond, see `align`; by default those at the same positions.
     Steps that only one of the two has count as changed, since nothing is there to compare with.
     """
-    same = tuple(range(len(after)))
-    rows = tuple(rows) or same
-    straight = rows == same and len(before) == len(after)
-    shared = _shared(before, after) if straight else frozenset()
+    straight = _are_straight(before, after, rows)
+    rows = tuple(rows) or tuple(range(len(after)))
+    same = shared(before, after, rows)
     steps = [(after if name in after else before).step(name) for name in _merged(before, after)]
     computed = [step for step in steps if not isinstance(step.op, Input)]
     diffs: list[StepDiff] = []
     for part in _parts(computed, before, after):
-        diffs += _compared(before, after, part, shared, () if straight else rows)
+        diffs += _compared(before, after, part, same, () if straight else rows)
     return Ripple(tuple(diffs), rows, _rounding(before, after))
 
 
@@ -131,31 +130,39 @@ def _compared(
     before: PromptTrace,
     after: PromptTrace,
     steps: Sequence[Step],
-    shared: frozenset[str],
+    same: frozenset[str],
     rows: Sequence[int | None],
 ) -> list[StepDiff]:
     """Some steps; their values are read together, for then what they need is computed once."""
-    computed = [step for step in steps if step.name not in shared]
+    computed = [step for step in steps if step.name not in same]
     names = [step.name for step in computed]
     old, new = (trace.read(n for n in names if n in trace) for trace in (before, after))
     pairs = [Pair(s.name, s.axes, old.get(s.name), new.get(s.name)) for s in computed]
     diffs = iter(_aligned(pairs, rows) if rows else compare_all(pairs))
-    return [_untouched(before, s) if s.name in shared else next(diffs) for s in steps]
+    return [_untouched(before, s) if s.name in same else next(diffs) for s in steps]
 
 
 def _untouched(before: PromptTrace, step: Step) -> StepDiff:
     return StepDiff(step.name, False, 0.0, 0.0, None, 0, (before.shape(step.name),) * 2)
 
 
-def _shared(before: PromptTrace, after: PromptTrace) -> frozenset[str]:
-    """The steps that `after` takes from `before`: the very same values."""
-    shared, trace = set(after.steps), after
+def shared(
+    before: PromptTrace, after: PromptTrace, rows: Sequence[int | None] = ()
+) -> frozenset[str]:
+    """The steps that `after` takes from `before`, token by token: the very same values."""
+    found, trace = set(after.steps), after
     while trace is not before:
         if trace.base is None:
             return frozenset()
-        shared -= trace.reached
+        found -= trace.reached
         trace = trace.base
-    return frozenset(shared)
+    return frozenset(found) if _are_straight(before, after, rows) else frozenset()
+
+
+def _are_straight(before: PromptTrace, after: PromptTrace, rows: Sequence[int | None]) -> bool:
+    """Whether every token corresponds to the one at the same position."""
+    same = tuple(range(len(after)))
+    return len(before) == len(after) and tuple(rows) in ((), same)
 
 
 def _aligned(pairs: Sequence[Pair], rows: Sequence[int | None]) -> list[StepDiff]:

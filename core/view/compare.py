@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from core.changes import Applied, Ripple, ripple
+from core.changes import Applied, Ripple, ripple, shared
 from core.changes.align import Rows
 from core.models.model import PromptTrace
 from core.view import elements
@@ -35,6 +35,16 @@ class Comparison:
     def ripple(self) -> Ripple:
         """What differs, in every step."""
         return ripple(self.before, self.after, self.rows)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether `ripple` is at hand; to find it all steps are computed."""
+        return "ripple" in vars(self)
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The steps whose values are the very same tensors in both."""
+        return shared(self.before, self.after, self.rows)
 
     def values_before(self, name: str, index: tuple[Part, ...]) -> np.ndarray | None:
         """What a slice of the second trace was in the first, NaN where it has no counterpart.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from core.models.id_tokenizer import IdTokenizer
 from core.models.model import Model
@@ -82,18 +83,19 @@ def page(name: str) -> Iterator[View]:
     experiments.begin(state)
     with st.sidebar:
         prompt, reading, look = sidebar(t, state, name)
-    with _within_memory(t):
-        st.html(strip(t, state, name, shifts(look.compared) if look.compared else None))
-        with st.container(key="about_change"):
-            _draw(experiments.banner(look, experiments.running(look)))
-            predict.panel(look)
-            _draw(ripple_bar(look))
     view = View(name, t, state, prompt, reading, look)
-    top = st.container(key="notices")
+    way, about = st.container(key="way"), st.container(key="about_change")
+    notices = st.container(key="notices")
+    # What followed takes a while to compare: meanwhile the browser draws the page.
+    last = look.compared is not None and not look.compared.is_compared
     with _within_memory(t):
+        if not last:
+            _draw_way(view, way, about)
         yield view
         _draw(experiments.row(look, name))
-    with top:
+        if last:
+            _draw_way(view, way, about)
+    with notices:
         _say(view, state.publish())
     changes.after_run(state, name)
     _mount_script(name, st.session_state["lang"])
@@ -111,6 +113,18 @@ def _within_memory(t: Text) -> Iterator[None]:
     if full:  # only now is what was just computed let go of
         engine.shelf().free()
         st.html(div("notice", para(t("input.card_full")), role="status"))
+
+
+def _draw_way(view: View, way: DeltaGenerator, about: DeltaGenerator) -> None:
+    """The path strip, and beneath it what is to be said about a change."""
+    look = view.look
+    with way:
+        moved = shifts(look.compared) if look.compared else None
+        st.html(strip(view.t, view.state, view.page, moved))
+    with about:
+        _draw(experiments.banner(look, experiments.running(look)))
+        predict.panel(look)
+        _draw(ripple_bar(look))
 
 
 def _draw(body: str) -> None:

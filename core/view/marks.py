@@ -82,16 +82,16 @@ def marks(look: Look, name: str, index: tuple[Part, ...]) -> Marks:
         shape = _shape(look, name, index)
         none = np.broadcast_to(0.0, shape)  # no memory: nothing is written there
         return Marks(look.t, none, none, np.broadcast_to(False, shape))
-    now = take(look.trace, name, index)
-    now = now.astype(np.float64)
-    return Marks(look.t, before, now, before != now)
+    now = take(look.trace, name, index).astype(np.float64)
+    changed = (before != now) & ~(np.isnan(before) & np.isnan(now))
+    return Marks(look.t, before, now, changed)
 
 
 def _before(look: Look, name: str, index: tuple[Part, ...]) -> np.ndarray | None:
     compared = look.compared
     if compared is None or look.side == "before":
         return None
-    if name in compared.ripple and not compared.ripple[name].changed:
+    if name in compared.shared:
         return None
     return compared.values_before(name, index)
 

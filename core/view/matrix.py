@@ -14,6 +14,7 @@ row, column or head becomes where we look.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
@@ -151,7 +152,7 @@ def _picture(look: Look, key: str, cut: Cut, first: Cut, options: dict) -> None:
     seen = _seen(look, cut, options)
     start = _start(first, seen, window)
     corner = corner_of(st.session_state.get(key), cut.values.shape, window, seen, start)
-    left, right = st.columns([1, 3]) if narrow else (st.container(), st.container())
+    left, right = st.columns([1, 3]) if narrow else (nullcontext(), nullcontext())
     with left:
         data = _picture_data(look, cut, window) | {"seen": seen, "start": start}
         component("picture", "picture")(key=key, data=data, on_corner_change=lambda: None)

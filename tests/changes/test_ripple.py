@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.changes import Put, Switch, align, apply, ripple
+from core.changes import Put, Switch, align, apply, ripple, shared
 from core.graph.op import Input
 from tests.support.edited_states import states
 from tests.support.random_models import IDS, random_model
@@ -232,3 +232,14 @@ def test_blocks_compared_together_differ_as_they_do_one_by_one(monkeypatch):
     monkeypatch.setattr(import_module("core.changes.ripple"), "TOGETHER", 0)
     assert together == ripple(before, after)
     assert together.count > 10
+
+
+def test_what_is_shared_is_the_very_same_tensor():
+    before = example("block").trace([0, 1, 2])
+    after = apply(before, [Put("blocks.0.attn.W_Q", (0, 1, 1), 5.0)]).trace
+    same = shared(before, after)
+    assert [n for n in computed(before) if before[n] is after[n]] == [
+        n for n in computed(before) if n in same
+    ]
+    assert "blocks.0.attn.k" in same and "blocks.0.attn.q" not in same
+    assert not shared(before, after, (0, None, 1))

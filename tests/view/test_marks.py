@@ -175,3 +175,21 @@ def test_what_was_typed_stays_text():
     made = html.cell("span", "1", 'was <b>"', title='<i>"')
     assert "<b>" not in made and "<i>" not in made
     assert 'title="&lt;i&gt;&quot;, was &lt;b&gt;&quot;"' in made
+
+
+def test_marks_do_not_wait_for_the_whole_comparison(before):
+    look = look_at(before, EDIT)
+    assert marks(look, "blocks.0.attn.q", (0, 1, None)).changed.any()
+    assert not marks(look, "blocks.0.attn.k", (0, 1, None)).changed.any()
+    assert not look.compared.is_compared
+    assert look.compared.ripple["blocks.0.attn.q"].changed
+    assert look.compared.is_compared
+
+
+def test_what_is_no_number_in_both_is_not_marked(before):
+    """0·∞ is none: what a masked token with an infinite value offers."""
+    old = before.edit({"blocks.0.attn.v": {(0, 2, 0): float("inf")}})
+    look = look_at(old, EDIT)
+    found = marks(look, "blocks.0.attn.heads", (0, None, None))
+    assert np.argwhere(np.isnan(found.now)).tolist() == [[0, 0], [1, 0]]
+    assert not found.changed[np.isnan(found.now)].any() and found.changed[2, 1]

@@ -14,10 +14,11 @@ class Journal {
     this.client = `${Date.now().toString(36)}${Math.random().toString(36).slice(2, 10)}`;
     this.last = 0;
     this.entries = [];
+    this.pending = new Map();
     this.listeners = new Set();
   }
 
-  // A component that can send to the server, and is told of every change.
+  // A component that can send to the server, and is told which cells wait for what.
   join(listener) {
     this.listeners.add(listener);
     if (this.entries.length) this.plan(0);
@@ -58,12 +59,14 @@ class Journal {
   }
 
   changed() {
+    const before = this.pending;
     this.pending = this.settle();
-    for (const listener of this.listeners) listener.edited();
+    const cells = [...new Map([...before, ...this.pending]).values()];
+    for (const listener of this.listeners) listener.edited(cells);
   }
 
-  // What the cells will be once everything has arrived: name of a cell → its value, or null where
-  // it is restored.
+  // What the cells will be once everything has arrived: name of a cell → the cell and its value,
+  // null where it is restored.
   settle() {
     const done = [], undone = [];
     for (const entry of this.entries) {
@@ -73,14 +76,14 @@ class Journal {
     }
     const cells = new Map();
     for (const { of, name, cells: list } of done) {
-      for (const [index, value] of list) cells.set(cellKey(of, name, index), value);
+      for (const [index, value] of list) cells.set(cellKey(of, name, index), { of, name, index, value });
     }
     return cells;
   }
 
   // The value that waits for a cell: a number, null for its unedited one, undefined for none.
   waiting(of, name, index) {
-    return this.pending?.get(cellKey(of, name, index));
+    return this.pending.get(cellKey(of, name, index))?.value;
   }
 }
 

@@ -89,9 +89,9 @@ class Board {
     if (event !== "edits" && journal.entries.length) journal.send();
   }
 
-  // The journal changed: cells show what was typed at once.
-  edited() {
-    for (const panel of this.panels) panel.redraw();
+  // The journal changed: its cells show what was typed at once.
+  edited(cells) {
+    for (const panel of this.panels) panel.redrawOf(cells);
   }
 
   // Matrices with the same rows stand in line, as many in a row as fit, the same number in each.

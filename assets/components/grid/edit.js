@@ -47,7 +47,7 @@ class Editor {
     this.view.cell(this.r, this.c).element.append(this.input);
     this.input.focus({ preventScroll: this.view.panel.mode === "colours" });
     this.moving = false;
-    this.view.redraw();
+    this.view.redrawAt(this.r, this.c);
   }
 
   // After a redraw: the field stays with its element. Where that is no longer shown, what was
@@ -114,7 +114,7 @@ class Editor {
     this.board.hush();
     this.moving = true;
     this.input.remove();
-    this.view.redraw();
+    this.view.redrawAt(this.r, this.c);
   }
 }
 

@@ -35,6 +35,23 @@ class Panel {
     this.lines.forEach((line, r) => line.cells.forEach((cell, c) => drawCell(this, cell, r, c)));
   }
 
+  redrawAt(r, c) {
+    const cell = this.cell(r, c);
+    if (cell) drawCell(this, cell, r, c);
+  }
+
+  // Of these elements of steps and weights the ones that it shows.
+  redrawOf(elements) {
+    const { panel, board } = this;
+    const [rows, columns] = panel.axes;
+    const place = (side, i) => i === undefined ? 0 : side.findIndex(({ at }) => at === i);
+    for (const { of, name, index } of elements) {
+      if (name !== panel.name || of !== board.data.of) continue;
+      const [r, c] = [place(panel.rows, index[rows]), place(panel.columns, index[columns])];
+      if (this.cell(r, c) && String(addressOf(panel, r, c)) === String(index)) this.redrawAt(r, c);
+    }
+  }
+
   build(shape) {
     const { mode, rows, columns } = this.panel;
     const focused = this.shape && this.scroll.contains(this.active());
