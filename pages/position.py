@@ -5,7 +5,7 @@ from core.view.lesson import Lesson
 
 with frame.page("position") as view:
     turns = rotation.turns(view.look)
-    lesson = Lesson(view, lead="lead_turned" if turns else "lead")
+    lesson = Lesson(view, lead=position_page.LEADS[position_page.way(view.look)])
     if turns:
         position_page.turn(lesson)
         position_page.distance(lesson)

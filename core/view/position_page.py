@@ -9,7 +9,20 @@ from core.view import position_kinds as drawn
 from core.view import position_pictures as pictures
 from core.view.html import div, para, shown, tiny
 from core.view.lesson import Lesson
+from core.view.look import Look
 from core.view.strip import page_link
+
+
+# By how a model says where a token stands: the texts that begin the page and its experiment.
+LEADS = {"added": "lead", "turned": "lead_turned", "none": "lead_none"}
+ORDERS = {"added": "order", "turned": "order_turned", "none": "order_none"}
+
+
+def way(look: Look) -> str:
+    """How this model says where a token stands."""
+    if rotation.turns(look):
+        return "turned"
+    return "added" if "embed.position" in look.trace else "none"
 
 
 def turn(lesson: Lesson) -> None:
@@ -55,7 +68,7 @@ def add(lesson: Lesson) -> None:
 def order(lesson: Lesson) -> None:
     """The same tokens in another order, without positions and with them."""
     turns = rotation.turns(lesson.view.look)
-    lesson.part("order_turned" if turns else "order")
+    lesson.part(ORDERS[way(lesson.view.look)])
     look = lesson.excerpt()
     test = pictures.reordered(look.trace)
     if test is None:
@@ -69,7 +82,7 @@ def order(lesson: Lesson) -> None:
         lesson.elsewhere("order.blocks", preset="block")
         return
     last = shown(look.trace.tokens[-1])
-    lesson.say("order.last", token=last)
+    lesson.say("order_none.last" if way(look) == "none" else "order.last", token=last)
     st.html(pictures.two_orders(look, test))
     if look.n_layers > 1 and look.trace.model.config.causal:
         (_, first), *_, (block, deep) = pictures.depth(look, test)

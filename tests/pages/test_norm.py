@@ -63,7 +63,7 @@ def test_before_and_after_are_both_computed():
     ("preset", "word", "link"),
     [
         ("part-1", "no shortcut", "part-4"),
-        ("part-2", "no LayerNorm", "part-4"),
+        ("part-2", "no norm here", "part-4"),
         ("part-6", "nothing to move", "block"),
     ],
 )

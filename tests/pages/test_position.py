@@ -93,3 +93,9 @@ def test_model_without_a_table_of_places_says_so(position, monkeypatch):
     monkeypatch.setattr(engine, "load", lambda key, preset: model)
     monkeypatch.setattr(engine, "trace", lambda key, preset, ids: model.trace(list(ids)))
     assert "no table of places" in said(example("block"))
+
+
+def test_a_model_without_places_is_not_said_to_add_any():
+    text = said(open_page("position", model="bundled", do="add.position~none"))
+    assert "no row of places is added" in text and "place adds a row of its own" not in text
+    assert "With places it is not" not in text
