@@ -61,7 +61,10 @@ class Picture {
     const [top, left] = this.corner.map((place, i) => `${(100 * place) / size[i]}%`);
     const [height, width] = window.map((count, i) => `${(100 * count) / size[i]}%`);
     Object.assign(this.window.style, { top, left, height, width });
-    const [shownRows, shownColumns] = this.corner.map((place, i) => `${place}–${place + window[i] - 1}`);
+    const [shownRows, shownColumns] = this.corner.map((place, i) => {
+      const start = place + this.data.first[i]; // a picture may show a part, as rows 896 to 1023
+      return `${start}–${start + window[i] - 1}`;
+    });
     this.place.textContent = this.data.place.replace("{rows}", shownRows).replace("{columns}", shownColumns);
   }
 

@@ -192,9 +192,15 @@ def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
         "says": t(says, cells=cells, **size),
         "label": t("matrix.picture.label", name=called(look, cut), **size),
         "size": [n_rows, n_columns],
+        "first": [_first(side.at) for side in (cut.rows, cut.columns)],
         "window": window,
         "place": t(f"matrix.picture.{place}", rows="{rows}", columns="{columns}"),
     }
+
+
+def _first(at: Sequence[int]) -> int:
+    """The number of the first row or column, where the others count on from it; else 0."""
+    return at[0] if tuple(at) == tuple(range(at[0], at[0] + len(at))) else 0
 
 
 def _image(look: Look, cut: Cut, most: int = WIDEST) -> str:

@@ -117,6 +117,7 @@ def test_long_text_is_a_picture_whose_window_shows_the_token(tokens):
     (picture, *_) = [one for one in components(at, "picture") if one["title"] == "Logits"]
     rows = min(tokens, 128)  # those that are computed together
     assert picture["size"] == [rows, 12] and picture["seen"] == [rows - 1, None]
+    assert picture["first"] == [tokens - rows, 0]
     assert ("tokens 128 to 255" in said(at)) == (tokens == 256)
     panels = [panel for board in components(at, "grid") for panel in board["panels"]]
     (window, *_) = [one for one in panels if one["name"].endswith("logits")]
