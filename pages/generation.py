@@ -26,6 +26,5 @@ with frame.page("generation") as view:
             if not writer.playing["left"]:
                 generation_cost.compare(lesson, writer, look, step)
             generation_cost.costs(lesson, writer)
-        for key in ("why_cache", "why_q", "why_memory", "why_same"):
-            lesson.why(key)
+        lesson.why("why_cache", "why_q", "why_memory", "why_same")
     lesson.end()

@@ -38,6 +38,5 @@ with frame.page("heads") as view:
         lesson.matrices("one", pictures.of_one_head(look), follow=True, numbers=True)
         with st.expander(view.t("lesson.code")):
             st.code(pictures.both_ways(), language="python")
-        for why in ("roles", "line", "divide", "contiguous"):
-            lesson.why(why)
+        lesson.why("roles", "line", "divide", "contiguous")
     lesson.end()

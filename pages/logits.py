@@ -74,7 +74,6 @@ with frame.page("logits") as view:
     config = view.model.config
     size = pictures.table_size(config)
     lesson.why("why_tied" if config.tied else "why_untied", saved=size)
-    lesson.why("why_last")
-    lesson.why("why_softmax")
+    lesson.why("why_last", "why_softmax")
     lesson.why("why_gpt3", numbers=pictures.table_size(GPT3))
     lesson.end()

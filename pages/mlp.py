@@ -113,11 +113,9 @@ with frame.page("mlp") as view:
         lesson.say("memory.note")
         lesson.part("size_part", numbers=pictures.gpt3_mlp())
         st.html(pictures.sizes(look))
-        lesson.why("why_wide")
         kind = "silu" if view.model.config.activation == "silu" else "gelu"
-        lesson.why(f"why_{kind}", flat=number(mlp_curve.flat_at(kind)))
-        lesson.why("why_share")
-        lesson.why("why_dropout")
+        whys = "why_wide", f"why_{kind}", "why_share", "why_dropout"
+        lesson.why(*whys, flat=number(mlp_curve.flat_at(kind)))
     else:
         lesson.elsewhere("none", preset="part-4-mlp")
     lesson.end()

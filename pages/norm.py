@@ -51,12 +51,8 @@ with frame.page("norm") as view:
     else:
         lesson.elsewhere("no_placement", preset="block")
     if place:
-        facts = pictures.facts(look, place)
-        for why in pictures.questions(look, place):
-            lesson.why(why, **facts)
-    lesson.why(pictures.said(look, "rms"))
-    lesson.why("shapes")
-    lesson.why("training")
+        lesson.why(*pictures.questions(look, place), **pictures.facts(look, place))
+    lesson.why(pictures.said(look, "rms"), "shapes", "training")
     with st.expander(lesson.text("code")):
         st.code(norm_placement.block_code(), language="python")
     lesson.end()

@@ -35,6 +35,5 @@ with frame.page("scores") as view:
         key, values = pictures.mirror(look)
         lesson.why(key, **values)
         lesson.why("two", **pictures.counts(look))
-        lesson.why("exp")
-        lesson.why("buffer")
+        lesson.why("exp", "buffer")
     lesson.end()

@@ -14,6 +14,5 @@ with frame.page("sizes") as view:
     sizes_page.fits(lesson, view, card, use, weights)
     sizes_page.four_tokens(lesson, view)
     sizes_page.recall(lesson, view)
-    lesson.why("why_heads")
-    lesson.why("why_length")
+    lesson.why("why_heads", "why_length")
     lesson.end()

@@ -60,9 +60,7 @@ with frame.page("stream") as view:
         else:
             lesson.elsewhere("none", preset="block")
         who(lesson, look)
-        lesson.why("why_add")
-        lesson.why("why_exact")
-        lesson.why("why_layers")
+        lesson.why("why_add", "why_exact", "why_layers")
     except NotDefined:
         lesson.elsewhere("undefined", preset="block")
     lesson.end()

@@ -174,10 +174,16 @@ class Lesson:
             st.html(para(t("lesson.code_says")))
             st.code("\n".join(filter(None, map(trace.code, steps))), language="python")
 
-    def why(self, key: str, **values: object) -> None:
-        """Folded: a question a reader may have and its answer, from `<key>.asks` and `.says`."""
+    def why(self, *keys: str, **values: object) -> None:
+        """Folded: questions a reader may have, each with its answer, from `<key>.asks`, `.says`.
+
+        As one element: the browser spends some milliseconds on each in every run.
+        """
+        st.html(div("folds", *(self._why(key, **values) for key in keys)))
+
+    def _why(self, key: str, **values: object) -> str:
         paragraphs = self.text(f"{key}.says", **values).strip().split("\n\n")
-        st.html(fold(self._key(key), self.text(f"{key}.asks", **values), *map(para, paragraphs)))
+        return fold(self._key(key), self.text(f"{key}.asks", **values), *map(para, paragraphs))
 
     def _first(self, name: str) -> tuple[int, ...]:
         look = self.view.look

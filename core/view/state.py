@@ -45,6 +45,7 @@ class State:
         self._arrived = arrived
         self._found: list[Notice] = st.session_state.pop(TOLD, [])
         self._query: dict[str, str] | None = None  # of links, until a parameter changes
+        self._seen: dict[str, tuple[Any, Any]] = {}  # default and value, as declared last
         st.session_state[VISITED] = True
 
     def choice(self, key: str, options: Sequence[str], default: str) -> str:
@@ -160,13 +161,16 @@ class State:
             return None
 
     def _keep(self, key: str, asked: Any, default: Any, valid: Callable[[Any], bool]) -> Any:
-        self.defaults[key] = default
-        self._query = None
         if asked is not None:
             st.session_state[key] = asked
         elif self._arrived or not valid(st.session_state.get(key)):
             st.session_state[key] = default
-        return st.session_state[key]
+        value = st.session_state[key]
+        if self._seen.get(key) != (default, value):
+            self._query = None
+        self._seen[key] = default, value
+        self.defaults[key] = default
+        return value
 
 
 def _plain(value: float) -> str:

@@ -30,3 +30,32 @@ def test_links_follow_every_change_within_a_run():
     assert put == "?token=3&layer=2"
     assert declared == "?token=5&word=x+y"
     assert long == "?token=5"  # the page's script fills in the rest
+
+
+def _declared_again():
+    import streamlit as st
+
+    from core.view.state import State
+
+    class Counted(State):
+        built = 0
+
+        def query(self, **changes):
+            self.built += 1
+            return super().query(**changes)
+
+    state = Counted()
+    for _ in range(3):
+        state.text("word", "a")
+        state.address()
+    st.text(str(state.built))
+    st.session_state["word"] = "b"
+    state.text("word", "a")
+    st.text(state.address())
+
+
+def test_links_are_built_anew_only_where_a_parameter_changed():
+    at = AppTest.from_function(_declared_again).run()
+    at.run()  # the first one takes all from the address
+    assert not at.exception
+    assert [text.value for text in at.text] == ["1", "?word=b"]
