@@ -94,15 +94,15 @@ def slope(share: Tensor) -> Tensor:
     return 2 * share * (1 - share)
 
 
-def unscaled(trace: PromptTrace, block: int) -> Tensor:
-    """The shares [head, query, key] of one block if its scores were not divided by √d_k.
+def unscaled(trace: PromptTrace, block: int, head: int, query: int) -> Tensor:
+    """The shares [key] of one query if its scores were not divided by √d_k.
 
     Everything before these scores stays as it is.
     """
     name = f"blocks.{block}.attn"
-    scores = trace[f"{name}.scores"]
-    edited = trace.edit({f"{name}.scores_scaled": {(None, None, None): scores}})
-    return edited[f"{name}.weights"]
+    row = trace[f"{name}.scores"][head, query]
+    edited = trace.edit({f"{name}.scores_scaled": {(head, query, None): row}})
+    return edited[f"{name}.weights"][head, query]
 
 
 def asymmetry(scores: Tensor) -> Asymmetry:

@@ -171,7 +171,7 @@ def _unscaled(look: Look) -> torch.Tensor:
     """The row where we look if its scores were not divided, [key]; the last one is known."""
     where = look.layer, look.head, look.token
     if (known := _rows.get(look.trace)) is None or known[0] != where:
-        row = attention.unscaled(look.trace, look.layer)[look.head, look.token].clone()
+        row = attention.unscaled(look.trace, *where).clone()
         known = _rows[look.trace] = where, row
     return known[1]
 

@@ -77,10 +77,11 @@ def test_unscaled_shares_are_the_softmax_of_the_raw_scores():
     model = core.load("worked-example", preset="part-2")
     trace = model.trace(model.default_prompt)
     scores = array(trace[f"{LAYER}.scores"])
-    powers = np.exp(scores)
-    assert np.allclose(array(attention.unscaled(trace, 0)), powers / powers.sum(-1, keepdims=True))
+    powers, n = np.exp(scores), scores.shape[1]
+    found = [array(attention.unscaled(trace, 0, 0, query)) for query in range(n)]
+    assert np.allclose(found, powers[0] / powers[0].sum(-1, keepdims=True))
     switched = trace.switch(scaled=False)
-    assert np.array_equal(array(attention.unscaled(trace, 0)), array(switched[f"{LAYER}.weights"]))
+    assert np.array_equal(found, array(switched[f"{LAYER}.weights"])[0])
 
 
 def test_ranked_shares_fall_and_sum_to_one():
