@@ -130,8 +130,10 @@ class Chart {
     const { z, text } = this.data.flat;
     const [x, y] = [this.x(z), this.rows[1].y(0)];
     shape("path", { d: `M${x},${y - 7}l7,7l-7,7l-7,-7z`, class: "flat" }, this.svg);
-    const [at, cls] = x < NARROW ? [LEFT, "flat-name start"] : [x - 10, "flat-name end"];
-    shape("text", { x: at, y: y - 12, class: cls }, this.svg, text);
+    const [at, high, cls] = x < NARROW
+      ? [LEFT, this.rows[1].y(1) - 10, "flat-name start"] // above the curves, which it would cross
+      : [x - 10, y - 12, "flat-name end"];
+    shape("text", { x: at, y: high, class: cls }, this.svg, text);
   }
 
   x(z) {

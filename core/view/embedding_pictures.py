@@ -113,7 +113,7 @@ def both_ways(look: Look) -> str:
     ]
     heads = [t(f"embedding.ways.{key}") for key in ("way", "row", "work", "zeros")]
     said = t("embedding.ways.same", n=len(done.product), difference=tiny(done.difference))
-    return facts(heads, lines) + tag("p", esc(said), cls="result")
+    return facts(heads, lines, "plain stacked") + tag("p", esc(said), cls="result")
 
 
 def zero_share(n_vocab: int) -> float:
@@ -229,4 +229,4 @@ def sizes(look: Look) -> str:
     }.items():
         rows.append([t(f"embedding.sizes.{key}"), count(config), count(GPT3)])
     heads = ["", title(t, look.trace.model.key), "GPT-3"]
-    return facts(heads, rows)
+    return facts(heads, rows, "plain stacked")

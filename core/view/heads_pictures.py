@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -177,12 +178,13 @@ def shapes(look: Look) -> str:
     t, config = look.t, look.trace.model.config
     models = {t("heads.shape.here"): config, "GPT-2": GPT2, "GPT-3": GPT3}
     head = ("model", "heads", "d_head", "product", "d_model", "W_O", "square")
-    top = tag("tr", *(tag("th", esc(t(f"heads.shape.{key}")), scope="col") for key in head))
-    rows = (_shape_row(look, name, one, one is config) for name, one in models.items())
-    return div("scroll", tag("table", top, *rows, cls="plain shapes"))
+    heads = [t(f"heads.shape.{key}") for key in head]
+    top = tag("tr", *(tag("th", esc(name), scope="col") for name in heads))
+    rows = (_shape_row(look, heads, name, one, one is config) for name, one in models.items())
+    return div("scroll", tag("table", top, *rows, cls="plain shapes stacked"))
 
 
-def _shape_row(look: Look, name: str, one: Config, here: bool) -> str:
+def _shape_row(look: Look, heads: Sequence[str], name: str, one: Config, here: bool) -> str:
     joined = one.n_heads * one.d_head
     square = look.t("heads.shape.yes" if joined == one.d_model else "heads.shape.no")
     cells = (
@@ -193,7 +195,8 @@ def _shape_row(look: Look, name: str, one: Config, here: bool) -> str:
         f"{joined:,} × {one.d_model:,}",
         square,
     )
-    row = (tag("td", esc(cell)) for cell in cells)
+    named = zip(heads[1:], cells, strict=True)
+    row = (tag("td", esc(cell), data_head=head) for head, cell in named)
     return tag("tr", tag("th", esc(name), scope="row"), *row, cls="here" if here else None)
 
 

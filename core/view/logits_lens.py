@@ -116,7 +116,8 @@ def _cell(look: Look, link: dict[str, object], token: int, prob: float, final: b
     text = shown(look.trace.model.tokenizer.token_text(token), 8)
     word = tag("b" if final else "span", esc(text))
     whole = shown(look.trace.model.tokenizer.token_text(token))
-    inner = tag("a", word, tag("small", esc(percent(prob))), title=whole, **link)
+    share = percent(prob).replace("100.0", "100")  # a cell has room for four characters
+    inner = tag("a", word, tag("small", esc(share)), title=whole, **link)
     return tag("td", inner, style=f"background:{share_colour(prob)}", cls=ink(prob, None))
 
 

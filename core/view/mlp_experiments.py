@@ -95,7 +95,8 @@ def alone(look: Look, other: int) -> str:
     head = [tag("th", scope="col")]
     titles = [t(f"mlp.alone.{key}") for key in ("before", "after")]
     head += [tag("th", esc(title), scope="col") for title in titles]
-    head.append(tag("th", esc(t("mlp.alone.change")), scope="col"))
+    moved = t("mlp.alone.change")
+    head.append(tag("th", esc(moved), scope="col"))
     rows = []
     for row, change, both in ((look.token, found.own, ours), (other, found.other, others)):
         vectors = [
@@ -106,7 +107,7 @@ def alone(look: Look, other: int) -> str:
         ]
         name = tag("th", chip(look.trace.tokens[row], row, row), scope="row")
         exact = t("mlp.alone.exactly") if change == 0 else number(change, 3)
-        rows.append(tag("tr", name, *vectors, tag("td", tag("b", esc(exact)))))
+        rows.append(tag("tr", name, *vectors, tag("td", tag("b", esc(exact)), data_head=moved)))
     table = tag("table", tag("tr", *head), *rows, cls="plain twice")
     return table + scale.legend(t, ("", limit)) + _outcome(look, other, found)
 

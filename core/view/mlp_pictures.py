@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from core.analysis import mlp
@@ -96,30 +97,32 @@ def _between(look: Look, before: str, name: str, share: float) -> str:
 def sizes(look: Look) -> str:
     """How many learned numbers the MLP has beside attention: here and in GPT-3."""
     t = look.t
-    rows = [_size_row(t("mlp.size_part.here"), look.trace.model.config)]
-    rows.append(_size_row(t("mlp.size_part.gpt3"), GPT3))
     keys = ("model", "widths", "mlp", "attention", "ratio")
-    told = {"mlp": _names(look, "mlp"), "attention": _names(look, "attn")}
-    heads = (esc(t(f"mlp.size_part.{key}")) + told.get(key, "") for key in keys)
-    head = tag("tr", *(tag("th", inner, scope="col") for inner in heads))
-    return div("scroll", tag("table", head, *rows, cls="plain figures"))
+    heads = [t(f"mlp.size_part.{key}") for key in keys]
+    told = ("", "", _names(look, "mlp"), _names(look, "attn"), "")
+    named = zip(heads, told, strict=True)
+    head = tag("tr", *(tag("th", esc(name), more, scope="col") for name, more in named))
+    models = {"here": look.trace.model.config, "gpt3": GPT3}
+    rows = (_size_row(heads, t(f"mlp.size_part.{key}"), one) for key, one in models.items())
+    return div("scroll", tag("table", head, *rows, cls="plain figures stacked"))
 
 
 def _names(look: Look, part: str) -> str:
     """The names of a part's matrices in one block."""
-    names = [name.rpartition(".")[2] for name in look.trace.weights if f"blocks.0.{part}.W" in name]
-    return tag("small", esc(" ".join(names)))
+    used = (name for step in look.trace.steps for name in look.trace.step(step).inputs)
+    names = [name.rpartition(".")[2] for name in used if f"blocks.0.{part}.W" in name]
+    return " " + tag("small", esc(" ".join(names)))
 
 
-def _size_row(name: str, config: Config) -> str:
+def _size_row(heads: Sequence[str], name: str, config: Config) -> str:
     size = mlp.block_size(config)
     widths = f"{config.d_model:,} → {config.d_mlp:,} → {config.d_model:,}"
     factor = f"(× {config.d_mlp / config.d_model:.3g})"
     ratio = f"{size.mlp / size.attention:.3g} : 1"
-    cells = (f"{size.mlp:,}", f"{size.attention:,}", ratio)
-    wide = tag("td", esc(widths), " ", tag("small", esc(factor)))
-    label = tag("th", esc(name), scope="row")
-    return tag("tr", label, wide, *(tag("td", esc(cell)) for cell in cells))
+    wide = tag("span", esc(widths), " ", tag("small", esc(factor)))
+    cells = (wide, f"{size.mlp:,}", f"{size.attention:,}", ratio)
+    row = (tag("td", c, data_head=head) for head, c in zip(heads[1:], cells, strict=True))
+    return tag("tr", tag("th", esc(name), scope="row"), *row)
 
 
 def gpt3_mlp() -> int:

@@ -45,22 +45,21 @@ def two_orders(look: Look, test: analysis.Reordered) -> str:
         for row, trace in zip(rows, traces, strict=True)
     ]
     first, second = _text(look, range(len(look.trace))), _text(look, test.order)
-    head = tag("tr", tag("td", cls="corner"), *(_head(look, key) for key in ("without", "with")))
-    lines = (
-        tag("tr", tag("th", text, scope="row"), tag("td", cells[i]), tag("td", cells[2 + i]))
-        for i, text in enumerate((first, second))
-    )
-    last = tag("tr", tag("th", esc(t("position.order.difference")), scope="row"), *(
-        tag("td", tag("b", esc(tiny(test.row_difference(step, len(look.trace) - 1, kind)))))
-        for kind in (False, True)
-    ))  # fmt: skip
+    ways = [t(f"position.order.{key}") for key in ("without", "with")]
+    head = tag("tr", tag("td", cls="corner"), *(tag("th", esc(w), scope="col") for w in ways))
+    lines = [_order(text, ways, cells[i::2]) for i, text in enumerate((first, second))]
+    differences = (test.row_difference(step, len(look.trace) - 1, kind) for kind in (False, True))
+    largest = [tag("b", esc(tiny(value))) for value in differences]
+    last = _order(esc(t("position.order.difference")), ways, largest)
     return div("scroll", tag("table", head, *lines, last, cls="orders")) + scale.legend(
         t, ("", limit)
     )
 
 
-def _head(look: Look, key: str) -> str:
-    return tag("th", esc(look.t(f"position.order.{key}")), scope="col")
+def _order(name: str, ways: Sequence[str], cells: Sequence[str]) -> str:
+    """A row; on a phone its cells stand below each other, so each says which way it is."""
+    row = (tag("td", cell, data_head=way) for way, cell in zip(ways, cells, strict=True))
+    return tag("tr", tag("th", name, scope="row"), *row)
 
 
 def _next(look: Look, trace: PromptTrace) -> str:
@@ -88,7 +87,7 @@ def moved_rows(look: Look, test: analysis.Reordered) -> str:
         look.gap("moved", row) if isinstance(row, range) else _moved(look, test, moved[row])
         for row in look.rows("moved", len(moved), here)
     ]
-    return facts(heads, rows)
+    return facts(heads, rows, "plain stacked")
 
 
 def _moved(look: Look, test: analysis.Reordered, i: int) -> list[str]:

@@ -103,7 +103,11 @@ def prefill(lesson: Lesson, card: Card, use: Use) -> None:
     found = sizes.prefill(config, use.n_tokens)
     parts = (("linear", found.linear), ("quadratic", found.quadratic))
     rows = [
-        (esc(t(f"sizes.chart.{part}")), esc(f"{value:,}"), percent(value / found.multiply_adds))
+        (
+            esc(t(f"sizes.chart.{part}_grows")),
+            esc(f"{value:,}"),
+            percent(value / found.multiply_adds),
+        )
         for part, value in parts
     ]
     heads = [t(f"sizes.head.{key}") for key in ("what", "multiply_adds", "share")]

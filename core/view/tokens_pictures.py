@@ -24,7 +24,7 @@ def seen_text(t: Text, text: str, n_tokens: int) -> str:
         bytes=t("tokens.bytes", n=len(text.encode("utf-8"))),
         tokens=t("axes.pos", n=n_tokens),
     )
-    drawn = esc(visible(text[:MOST_CHARACTERS]))
+    drawn = esc(visible(text[:MOST_CHARACTERS])).replace("·", "<wbr>·")  # a line breaks at a space
     rest = len(text) - MOST_CHARACTERS
     more = tag("span", esc(t("tokens.more", n=rest)), cls="more") if rest > 0 else ""
     body = div("seen", drawn, more) if text else div("seen", esc(t("tokens.text.empty")))

@@ -57,6 +57,76 @@ def test_a_place_on_the_overview_opens_the_part_that_it_is_in(page, settled, exp
     expect(page.locator("details[data-fold=attention] #stop-qkv")).to_be_visible()
 
 
+FACTS = """() => [...document.querySelectorAll('.stMain .scroll')]
+    .filter(box => box.querySelector(':scope > :is(.plain, .followed, .orders)'))
+    .filter(box => box.scrollWidth > box.clientWidth + 1)
+    .map(box => box.textContent.slice(0, 60))"""
+ENDS = """() => [...document.querySelectorAll('.stMain .stacked')].map(table =>
+    [...new Set([...table.querySelectorAll('td[data-head]')].map(cell =>
+        cell.getBoundingClientRect().right - parseFloat(getComputedStyle(cell).paddingRight)))])"""
+BELT = """() => [...document.querySelectorAll('.belt .cell i')]
+    .filter(i => i.scrollWidth > i.clientWidth).map(i => i.textContent)"""
+
+
+@pytest.mark.parametrize("name", ["embedding", "position", "heads", "norm", "mlp", "logits"])
+@pytest.mark.parametrize("model", ["worked-example", "bundled"])
+def test_tables_of_facts_are_seen_whole_on_a_phone(new_page, settled, name, model):
+    page = new_page(viewport={"width": 390, "height": 844}, locale="en-US")
+    page.goto(f"/{name}?model={model}")
+    settled(page)
+    assert page.evaluate(FACTS) == []
+    assert all(len(ends) <= 1 for ends in page.evaluate(ENDS))
+
+
+def test_a_row_of_scores_is_seen_with_its_shares_on_a_laptop(new_page, settled):
+    page = new_page(viewport={"width": 1280, "height": 900}, locale="en-US")
+    page.goto(f"/scores?model=bundled&prompt={LONG}")
+    settled(page)
+    assert page.evaluate(FACTS) == []
+
+
+def test_the_numbers_of_a_short_belt_have_room_on_a_phone(new_page, settled):
+    page = new_page(viewport={"width": 390, "height": 844})
+    page.goto("/?model=worked-example")
+    settled(page)
+    assert page.locator(".belt .cell i").count() >= 18
+    assert page.evaluate(BELT) == []
+
+
+def test_the_start_of_the_belt_is_seen_with_all_its_numbers_on_a_laptop(new_page, settled):
+    page = new_page(viewport={"width": 1280, "height": 900}, locale="en-US")
+    page.goto("/?model=worked-example")
+    settled(page)
+    page.evaluate("() => document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.evaluate(CUT) == []
+
+
+def test_the_largest_share_leaves_room_in_its_cell_of_the_lens(new_page, settled):
+    page = new_page(viewport={"width": 1280, "height": 900}, locale="en-US")
+    page.goto(f"/logits?model=bundled&prompt={LONG}")
+    settled(page)
+    room = """small => {
+        const text = document.createRange();
+        small.textContent = '99.9 %';
+        text.selectNodeContents(small);
+        const cell = small.closest('td').getBoundingClientRect().width;
+        return cell - text.getBoundingClientRect().width;
+    }"""
+    assert page.locator(".lens td small").first.evaluate(room) >= 4
+    assert "100.0" not in page.locator(".lens").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_chosen_can_be_read(new_page, settled, scheme):
+    page = new_page(color_scheme=scheme)
+    page.goto("/sizes")
+    settled(page)
+    wanted = page.locator(".strip .try-it").first.evaluate("link => getComputedStyle(link).color")
+    chosen = page.locator("[data-variant=segmented_control][data-selected] p").all()
+    assert len(chosen) >= 4
+    assert {one.evaluate("text => getComputedStyle(text).color") for one in chosen} == {wanted}
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_sums_are_seen_with_their_results(new_page, settled, width):
     page = new_page(viewport={"width": width, "height": 844}, locale="en-US")

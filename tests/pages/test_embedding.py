@@ -32,7 +32,7 @@ def test_chance_of_the_example_is_told_for_both_models(model):
 
 
 def test_both_ways_give_the_same_row():
-    way = rows(example(), "plain facts-table")
+    way = rows(example(), "plain stacked facts-table")
     product, lookup = way[1], way[2]
     assert product[1] == lookup[1] == "0.40 0.30 0.90".replace(" ", "  ")
     assert product[2:] == ["18", "15"] and lookup[2:] == ["0", "0"]

@@ -44,7 +44,7 @@ def test_heads_are_joined_without_arithmetic():
 
 
 def test_shapes_of_known_models():
-    table = rows(example(), "plain shapes")
+    table = rows(example(), "plain shapes stacked")
     assert table[1][1:] == ["2", "2", "4", "3", "4 × 3", "no"]
     assert table[3] == ["GPT-3", "96", "128", "12,288", "12,288", "12,288 × 12,288", "yes"]
 

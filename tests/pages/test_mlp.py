@@ -122,7 +122,8 @@ def test_neurons_with_what_they_promote():
 
 
 def test_gpt3_has_twice_as_much_in_its_mlp():
-    table = rows(example(), "plain figures")
+    table = rows(example(), "plain figures stacked")
+    assert table[0][2:4] == ["MLP W_1 W_2", "Attention W_Q W_K W_V W_O"]
     assert table[-1][1:] == [
         "12,288 → 49,152 → 12,288 (× 4)",
         "1,207,959,552",

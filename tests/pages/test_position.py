@@ -26,7 +26,7 @@ def test_printed_sum():
 
 
 def test_same_word_has_the_same_row_only_without_places():
-    moved = [row for row in rows(example(), "plain facts-table") if "→" in row[1]]
+    moved = [row for row in rows(example(), "plain stacked facts-table") if "→" in row[1]]
     assert [row[:3] for row in moved] == [["나는", "0 → 1", "0"], ["밥을", "1 → 0", "0"]]
     assert all(float(row[3]) > 0 for row in moved)
 
