@@ -271,7 +271,6 @@ class Trace:
         known = self._keep_all or name in self._kept or name in self._looked
         return bool(step.tile) and name in self.reached and not (known or name in self.edits)
 
-
     def _part(self, name: str, start: int, stop: int, keep: bool = True) -> Tensor:
         """Some rows of a step; of a wide one computed with those of their tiles.
 

@@ -12,7 +12,6 @@ from core.view.lesson import Lesson
 from core.view.look import Look
 from core.view.strip import page_link
 
-
 # By how a model says where a token stands: the texts that begin the page and its experiment.
 LEADS = {"added": "lead", "turned": "lead_turned", "none": "lead_none"}
 ORDERS = {"added": "order", "turned": "order_turned", "none": "order_none"}

@@ -82,7 +82,9 @@ def test_one_pair_of_keys_and_values_for_all(show):
 
 
 def test_what_is_kept_is_the_turned_key(show):
-    table = {row[0]: row[-1] for row in rows(show("qkv", QWEN)[1], "plain stacked worded facts-table")}
+    table = {
+        row[0]: row[-1] for row in rows(show("qkv", QWEN)[1], "plain stacked worded facts-table")
+    }
     assert "kept on" in table["K′"] and "kept on" in table["V"]
     assert "kept on" not in table["K"] and "kept on" not in table["Q′"]
 
