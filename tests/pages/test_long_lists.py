@@ -10,7 +10,7 @@ from tests.support.app import click, drawn, open_page, rows
 WORDS = "and the king said unto them in the house of the lord "
 LISTS = {  # by page and list: what it is in, and how each of its tokens begins
     ("logits", "every"): (r'<table class="plain every">.*?</table>', '<th scope="row">'),
-    ("position", "moved"): (r'<table class="plain facts-table">.*?</table>', '<th scope="row">'),
+    ("position", "moved"): (r'class="plain stacked facts-table">.*?</table>', '<th scope="row">'),
     ("position", "orders"): (r'<table class="orders">.*?</tr>.*?</tr>', 'class="tok"'),
     ("embedding", "onehot"): (".*", 'class="line"'),
     ("mlp", "other"): (r"Blank the row of.*?</div>", 'class="tok'),
