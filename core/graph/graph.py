@@ -43,9 +43,9 @@ class Step:
 
     def compute(self, *inputs: Tensor) -> Tensor:
         """The value; of a wide step that of as many rows as its first input has."""
-        x, *others = inputs
-        if not self.tile or len(x) <= self.tile:
+        if not self.tile or inputs[0].shape[0] <= self.tile:
             return self.op.compute(*inputs)
+        x, *others = inputs
         parts = (self.op.compute(rows, *others) for rows in x.split(self.tile))
         return stacked(parts, len(x))
 

@@ -43,7 +43,7 @@ class Packed(Tensor):
 
     def serves(self, x: Tensor) -> bool:
         """Whether the packed form is to be used for the product with x [pos, in]."""
-        return len(x) >= self.fewest_rows
+        return x.shape[0] >= self.fewest_rows
 
     def product(self, x: Tensor, bias: Tensor | None) -> Tensor:
         """x·W + b, [pos, out]; the heads of a per-head weight side by side."""
