@@ -51,7 +51,7 @@ def test_stretched_angles_are_slower_and_said_to_be(show):
     slow = np.degrees(1000.0 ** (-6 / 8) / 8)
     text = said(at)
     assert f"the last of the 4 by {slow:.2g}°" in text
-    assert "less than 1 times in 32 places now turns 8 times slower" in text
+    assert "less than 1 × around in 32 places now turns 8 times slower" in text
     assert "times slower" not in said(show("position", QWEN)[1])
 
 
