@@ -91,7 +91,7 @@ class Explanation:
 
 
 class Source(Protocol):
-    """What has values by name; see `core.graph.trace.Trace.at`."""
+    """What has values by name; see `core.graph.values.Values.at`."""
 
     def at(self, name: str, *index: int) -> Tensor: ...
 
