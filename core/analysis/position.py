@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.graph.ops import Rotate, Sinusoid, Stretch
+from core.graph.ops import Interpolation, Rotate, Sinusoid, Stretch
 from core.models.model import PromptTrace
 
 
@@ -93,7 +93,12 @@ def by_distance(q: Tensor, k: Tensor, shifts: int, distances: int) -> Tensor:
         return torch.tensor([[value.item() for value in row] for row in rows], dtype=q.dtype)
 
 
-def turned(row: Tensor, n: int, base: float = 10000.0, stretch: Stretch | None = None) -> Tensor:
+def turned(
+    row: Tensor,
+    n: int,
+    base: float = 10000.0,
+    stretch: Interpolation | Stretch | None = None,
+) -> Tensor:
     """The same row [d], turned as rotary positions turn it at places 0 to n - 1, [n, d].
 
     An odd last number has no partner and is left out.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 
-from core.graph.ops import Stretch
+from core.graph.ops import Interpolation, Stretch
 
 NORMS = ("ln_1", "ln_2", "ln_f")
 RESIDUALS = ("attn", "mlp")
@@ -42,7 +42,7 @@ class Config:
     position: str = "learned"
     rotary_base: float = 10000.0
     rotary_layout: str = "half"
-    rotary_stretch: Stretch | None = None
+    rotary_stretch: Interpolation | Stretch | None = None
     norm: str = "layer"
     norms: tuple[str, ...] = NORMS
     norm_placement: str = "pre"
@@ -60,7 +60,8 @@ class Config:
 
     def __post_init__(self) -> None:
         if isinstance(self.rotary_stretch, dict):  # as `to_dict` gave it
-            object.__setattr__(self, "rotary_stretch", Stretch(**self.rotary_stretch))
+            kind = Stretch if "few" in self.rotary_stretch else Interpolation
+            object.__setattr__(self, "rotary_stretch", kind(**self.rotary_stretch))
         if self.d_head is None and self.n_heads > 0 and self.d_model % self.n_heads:
             raise ConfigError(
                 f"d_model = {self.d_model} cannot be cut into {self.n_heads} heads; give d_head"
@@ -119,10 +120,8 @@ class Config:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not (self.norm_eps > 0 and self.rotary_base > 0):
             raise ConfigError("norm_eps and rotary_base must be greater than 0")
-        if (stretch := self.rotary_stretch) and not (
-            stretch.factor > 0 and stretch.n_ctx > 0 and 0 < stretch.few < stretch.many
-        ):
-            raise ConfigError(f"rotary angles cannot be stretched so: {stretch}")
+        if self.rotary_stretch and not self.rotary_stretch.possible:
+            raise ConfigError(f"rotary angles cannot be stretched so: {self.rotary_stretch}")
         if self.n_layers < 0 or self.d_mlp < 0:
             raise ConfigError("n_layers and d_mlp cannot be negative")
         if self.n_heads % self.n_kv_heads:

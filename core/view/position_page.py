@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.graph.ops import Interpolation, Stretch
 from core.view import matrix, rotation
 from core.view import position_kinds as drawn
 from core.view import position_pictures as pictures
@@ -29,9 +30,12 @@ def turn(lesson: Lesson) -> None:
     look = lesson.view.look
     words = {"token": shown(look.trace.tokens[look.token]), "head": str(look.head)}
     lesson.part("turn", **words, **rotation.words(look))
-    if stretch := look.trace.model.config.rotary_stretch:
-        limits = {"few": f"{stretch.few:g}", "many": f"{stretch.many:g}"}
-        lesson.say("turn.stretched", ctx=stretch.n_ctx, factor=f"{stretch.factor:g}", **limits)
+    match look.trace.model.config.rotary_stretch:
+        case Interpolation(factor):
+            lesson.say("turn.interpolated", factor=f"{factor:g}")
+        case Stretch(factor, few, many, n_ctx):
+            limits = {"few": f"{few:g}", "many": f"{many:g}"}
+            lesson.say("turn.stretched", ctx=n_ctx, factor=f"{factor:g}", **limits)
     with lesson.of_block():
         st.html(rotation.clocks(look, "q", look.head))
     lesson.pictures(rotation.AT, rotation.steps(look)[:2])

@@ -44,25 +44,26 @@ def radians(look: Look) -> list[float]:
     return angles[look.token].tolist()
 
 
-def slowest(look: Look) -> float:
-    """By how much the last pair is turned for each place, in radians."""
+def rates(look: Look) -> list[float]:
+    """By how much each pair is turned for each place, in radians."""
     trace = look.trace
     op: Rotate = trace.step(steps(look)[1]).op
     query = trace[steps(look)[0]]
-    return op.angles(query, torch.ones(1, device=query.device))[0, -1].item()
+    return op.angles(query, torch.ones(1, device=query.device))[0].tolist()
 
 
 def words(look: Look) -> dict[str, object]:
     """What the texts say about the turning: how far the first and the last pair turn per place."""
     config = look.trace.model.config
     first, second = pair(look, 0)
+    per_place = [math.degrees(rate) for rate in rates(look)]
     return {
         "place": str(place(look)),
         "pairs": config.d_head // 2,
         "first": str(first),
         "second": str(second),
-        "fast": number(math.degrees(1), 1),
-        "slow": f"{math.degrees(slowest(look)):.2g}",
+        "fast": number(per_place[0], 1),
+        "slow": f"{per_place[-1]:.2g}",
         "base": f"{config.rotary_base:,.0f}",
     }
 

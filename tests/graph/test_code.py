@@ -5,12 +5,15 @@ import torch
 
 import core
 from core.generate.cache import KVCache
+from core.graph.ops import Interpolation, Stretch
 from core.graph.trace import variable
 from tests.support.subjects import PRESETS
 
 SETTINGS = [{"preset": preset} for preset in PRESETS] + [
     {"position": "rotary"},
     {"position": "rotary", "rotary_layout": "interleaved"},
+    {"position": "rotary", "rotary_stretch": Interpolation(4.0)},
+    {"position": "rotary", "rotary_stretch": Stretch(8.0, n_ctx=64)},
     {"position": "sinusoidal"},
     {"norm": "rms", "n_kv_heads": 1},
     {"bias_qkv": True, "bias_out": True, "scaled": False},

@@ -1,4 +1,4 @@
-"""The loader and the engine against `transformers` Llama, Qwen2 and Helium, saved and loaded.
+"""The loader and the engine against `transformers` Llama and relatives, saved and loaded.
 
 float32, within 1e-5 of the largest value of each tensor.
 """
@@ -12,6 +12,8 @@ from transformers import (
     HeliumForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
     Qwen2Config,
     Qwen2ForCausalLM,
 )
@@ -58,17 +60,33 @@ KINDS = {
             },
         },
     ),
+    "all angles stretched alike (linear)": (
+        LlamaConfig,
+        {
+            "num_key_value_heads": 2,
+            "rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0},
+        },
+    ),
     "biases everywhere in attention": (
         LlamaConfig,
         {"num_key_value_heads": 2, "attention_bias": True},
     ),
     "Qwen2: biases of q, k and v": (Qwen2Config, {"num_key_value_heads": 2}),
     "Qwen2, tied": (Qwen2Config, {"num_key_value_heads": 1, "tie_word_embeddings": True}),
+    "Mistral without a window": (
+        MistralConfig,
+        {"num_key_value_heads": 2, "head_dim": 8, "sliding_window": None},
+    ),
+    "Mistral, a window as long as the context": (
+        MistralConfig,
+        {"num_key_value_heads": 2, "head_dim": 20, "sliding_window": 48},
+    ),
     "Helium: neighbours turn as a pair": (HeliumConfig, {"num_key_value_heads": 2, "head_dim": 8}),
 }
 NETWORKS = {
     LlamaConfig: LlamaForCausalLM,
     Qwen2Config: Qwen2ForCausalLM,
+    MistralConfig: MistralForCausalLM,
     HeliumConfig: HeliumForCausalLM,
 }
 

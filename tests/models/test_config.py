@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.graph.ops import Stretch
+from core.graph.ops import Interpolation, Stretch
 from core.models.config import Config, ConfigError
 from tests.support.random_models import SMALL
 
@@ -60,9 +60,10 @@ def test_places_are_kept_in_their_order(given, kept):
     assert config(norms=given).norms == kept
 
 
-def test_survives_json():
+@pytest.mark.parametrize("stretch", [Stretch(8.0), Interpolation(8.0)])
+def test_survives_json(stretch):
     original = config(
-        norms=("ln_2",), residual=False, position="rotary", rotary_stretch=Stretch(8.0), d_mlp=0
+        norms=("ln_2",), residual=False, position="rotary", rotary_stretch=stretch, d_mlp=0
     )
     assert Config.from_dict(json.loads(json.dumps(original.to_dict()))) == original
 
@@ -116,6 +117,7 @@ def test_unknown_settings_are_named():
         ({"rotary_base": -1.0}, "greater than 0"),
         ({"norm_eps": float("nan")}, "greater than 0"),
         ({"rotary_stretch": Stretch(0.0)}, "cannot be stretched"),
+        ({"rotary_stretch": Interpolation(-2.0)}, "cannot be stretched"),
         ({"rotary_stretch": Stretch(8.0, few=4.0, many=4.0)}, "cannot be stretched"),
     ],
 )

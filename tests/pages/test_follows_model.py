@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.graph.ops import Stretch
+from core.graph.ops import Interpolation, Stretch
 from core.view import engine
 from tests.support.app import ROOT, components, drawn, open_page, rows, said
 from tests.support.random_models import CONFIGS, LLAMA, build
@@ -53,6 +53,15 @@ def test_stretched_angles_are_slower_and_said_to_be(show):
     assert f"the last of the 4 by {slow:.2g}°" in text
     assert "less than 1 × around in 32 places now turns 8 times slower" in text
     assert "times slower" not in said(show("position", QWEN)[1])
+
+
+@pytest.mark.parametrize("page", ["position", "qkv"])
+def test_interpolated_angles_are_those_of_places_closer_together(show, page):
+    _, at = show(page, QWEN | {"rotary_stretch": Interpolation(4.0)})
+    fast, slow = np.degrees([1 / 4, 1000.0 ** (-6 / 8) / 4])
+    text = said(at)
+    assert f"{fast:.1f}°" in text and f"{slow:.2g}°" in text
+    assert ("divided by 4, as if its places stood closer" in text) == (page == "position")
 
 
 def test_a_pair_is_shown_before_and_after(show):

@@ -16,13 +16,14 @@ from core.graph.ops.attention import (
 from core.graph.ops.embedding import Lookup, OneHot, Sinusoid
 from core.graph.ops.linear import Activation, Add, Affine, Multiply, Same
 from core.graph.ops.norm import Mean, MeanSquare, Normalize, ScaleShift, Variance
-from core.graph.ops.rotary import Rotate, Stretch
+from core.graph.ops.rotary import Interpolation, Rotate, Stretch
 
 __all__ = [
     "Activation",
     "Add",
     "Affine",
     "Concat",
+    "Interpolation",
     "Lookup",
     "Mask",
     "Mean",

@@ -13,8 +13,30 @@ from core.graph.op import Index, Op, Shape, Variable
 
 
 @dataclass(frozen=True)
+class Interpolation:
+    """All pairs turn `factor` times slower, as if places stood closer together.
+
+    So a longer text brings no angle that a shorter one had not (Chen et al. 2023); `transformers`
+    calls this "linear".
+    """
+
+    factor: float
+
+    @property
+    def possible(self) -> bool:
+        return self.factor > 0
+
+    def slowed(self, rate: Tensor) -> Tensor:
+        """The rates, in radians for each place, after the slowing."""
+        return rate / self.factor
+
+    def code(self) -> str:
+        return f"rate = rate / {self.factor}\n"
+
+
+@dataclass(frozen=True)
 class Stretch:
-    """Slower turning, so that a model reads longer texts than it was first trained on.
+    """Slower turning of the slow pairs only, so that near places stay apart.
 
     A pair that turns fewer than `few` times in the first `n_ctx` places turns `factor` times
     slower; one that turns at least `many` times stays as it is; between them it goes smoothly. The
@@ -25,6 +47,10 @@ class Stretch:
     few: float = 1.0
     many: float = 4.0
     n_ctx: int = 8192
+
+    @property
+    def possible(self) -> bool:
+        return self.factor > 0 and self.n_ctx > 0 and 0 < self.few < self.many
 
     def slowed(self, rate: Tensor) -> Tensor:
         """The rates, in radians for each place, after the slowing."""
@@ -50,7 +76,7 @@ class Rotate(Op):
 
     base: float
     layout: str
-    stretch: Stretch | None = None
+    stretch: Interpolation | Stretch | None = None
 
     def compute(self, x: Tensor, positions: Tensor) -> Tensor:
         angle = self.angles(x, positions)

@@ -3,19 +3,19 @@
 RMSNorm, rotary positions, grouped queries, a gated MLP. Matrices are stored as [out, in] with the
 heads one after the other in `out`; `model.` stands before the names or not. What tells the
 relatives apart is in `RELATIVES`. Sources: huggingface/transformers modeling_llama.py,
-modeling_qwen2.py and modeling_helium.py.
+modeling_qwen2.py, modeling_mistral.py and modeling_helium.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
 from torch import Tensor
 
-from core.graph.ops import Stretch
+from core.graph.ops import Interpolation, Stretch
 from core.models.checkpoint.settings import Settings
 from core.models.checkpoint.stored import Source, check_blocks, convert, without_copy
 from core.models.config import Config
@@ -26,17 +26,27 @@ class Relative:
     """What an architecture does without its config.json saying so.
 
     bias_qkv, bias_out: whether attention has biases; None where `attention_bias` decides.
+    windowed: whether attention reaches back no further than `sliding_window`.
+    unsaid: what a setting is that config.json does not have.
     """
 
     rotary_layout: str = "half"
     bias_qkv: bool | None = None
     bias_out: bool | None = None
+    windowed: bool = False
+    unsaid: Mapping[str, object] = field(default_factory=dict)
 
 
 RELATIVES = MappingProxyType(
     {
         "llama": Relative(),
         "qwen2": Relative(bias_qkv=True, bias_out=False),
+        "mistral": Relative(
+            bias_qkv=False,
+            bias_out=False,
+            windowed=True,
+            unsaid={"num_key_value_heads": 8, "sliding_window": 4096},
+        ),
         "helium": Relative(rotary_layout="interleaved", bias_out=False),
     }
 )
@@ -80,8 +90,11 @@ def read(settings: Settings, tensors: Mapping[str, Tensor]) -> tuple[Config, dic
 
 
 def _config(settings: Settings) -> Config:
-    settings.refuse_all_but(HARMLESS)
     relative = RELATIVES[settings.values["model_type"]]
+    settings = Settings({**relative.unsaid, **settings.values}, settings.file)
+    settings.refuse_all_but(HARMLESS)
+    if relative.windowed:
+        _refuse_window(settings)
     base, stretch = _rotary(settings)
     has_bias = settings.flag("attention_bias", default=False)
     return Config(
@@ -109,7 +122,14 @@ def _config(settings: Settings) -> Config:
     )
 
 
-def _rotary(settings: Settings) -> tuple[float, Stretch | None]:
+def _refuse_window(settings: Settings) -> None:
+    """Raise CheckpointError if a text can be longer than attention reaches back."""
+    window = settings.whole("sliding_window", default=None)
+    if window is not None and window < settings.whole("max_position_embeddings"):
+        raise settings.unsupported("sliding_window")
+
+
+def _rotary(settings: Settings) -> tuple[float, Interpolation | Stretch | None]:
     """The base of the angles, and how they are stretched for long texts. Raises CheckpointError."""
     base, stretch = settings.number("rope_theta", default=USUAL_BASE), None
     for name in ("rope_scaling", "rope_parameters"):
@@ -121,6 +141,8 @@ def _rotary(settings: Settings) -> tuple[float, Stretch | None]:
         match rope.get("rope_type", rope.get("type", "default")):
             case "default":
                 continue
+            case "linear":
+                stretch = Interpolation(inside.number("factor"))
             case "llama3":
                 stretch = Stretch(
                     factor=inside.number("factor"),

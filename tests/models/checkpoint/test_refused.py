@@ -137,10 +137,11 @@ def test_settings_that_gpt2_cannot_have(tmp_path, changed, kind, named):
     ("changed", "name"),
     [
         ({"rope_scaling": {"rope_type": "longrope", "factor": 8.0}}, "longrope"),
-        ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "linear"),
         ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}, "yarn"),
         ({"rope_scaling": "twice"}, "rope_scaling"),
         ({"model_type": "qwen2", "use_sliding_window": True}, "use_sliding_window"),
+        ({"model_type": "mistral", "sliding_window": 15}, "sliding_window = 15"),
+        ({"model_type": "mistral", "max_position_embeddings": 4097}, "sliding_window = 4096"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor"),
         ({"final_logit_softcapping": 30.0}, "final_logit_softcapping"),
         ({"mlp_bias": True}, "mlp_bias"),
