@@ -1,6 +1,9 @@
-"""The list of pages. Each page draws its own frame, through core.view.frame."""
+"""The list of pages, and the frame around the one that is shown."""
 
 import streamlit as st
+
+from core.view.frame import frame
+from core.view.strip import OVERVIEW
 
 PAGES = [
     st.Page("pages/overview.py", title="Overview", default=True),
@@ -20,4 +23,6 @@ PAGES = [
     st.Page("pages/experiments.py", title="Experiments"),
 ]
 
-st.navigation(PAGES, position="hidden").run()
+page = st.navigation(PAGES, position="hidden")
+with frame(page.url_path or OVERVIEW):
+    page.run()

@@ -1,14 +1,20 @@
-"""The frame that every page draws: sidebar, path strip, notices: `with page(name) as view`."""
+"""The frame around every page: sidebar, path strip, notices.
+
+app.py draws it around whichever page is shown, so that in the browser it stays from page to page;
+a page asks for what it shows: `with page(name) as view`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.pages_manager import PagesManager
 
 from core.models.id_tokenizer import IdTokenizer
 from core.models.model import Model
@@ -70,9 +76,27 @@ class View:
         return (language, model.key, model.variant, self.reading.ids, where, state)
 
 
+_shown: ContextVar[View] = ContextVar("shown")  # while a frame is being drawn: what is in it
+
+
 @contextmanager
 def page(name: str) -> Iterator[View]:
-    """Draw the frame of a page; within it the page draws what it shows."""
+    """Within it a page draws what it shows; run by itself, with a frame of its own."""
+    if view := _shown.get(None):
+        yield view
+        return
+    if PagesManager.uses_pages_directory:
+        # Until a server sees st.navigation it takes pages/ for an app of the old kind, without
+        # app.py: so for the first visitor, if a deep link brought them.
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+    with frame(name) as view:
+        yield view
+
+
+@contextmanager
+def frame(name: str) -> Iterator[View]:
+    """Draw the frame of a page; within it the page is drawn."""
     changes.before_run()
     _follow_link(name)
     state = State()
@@ -85,13 +109,14 @@ def page(name: str) -> Iterator[View]:
         prompt, reading, look = sidebar(t, state, name)
     view = View(name, t, state, prompt, reading, look)
     way, about = st.container(key="way"), st.container(key="about_change")
-    notices = st.container(key="notices")
+    notices, shown = st.container(key="notices"), st.container(key="page")
     # What followed takes a while to compare: meanwhile the browser draws the page.
     last = look.compared is not None and not look.compared.is_compared
     with _within_memory(t):
         if not last:
             _draw_way(view, way, about)
-        yield view
+        with shown, _in_frame(view):
+            yield view
         _draw(experiments.row(look, name))
         if last:
             _draw_way(view, way, about)
@@ -100,6 +125,16 @@ def page(name: str) -> Iterator[View]:
     changes.after_run(state, name)
     _mount_script(name, st.session_state["lang"])
     engine.settle(name)
+
+
+@contextmanager
+def _in_frame(view: View) -> Iterator[None]:
+    """The page that is drawn here need not draw a frame of its own."""
+    token = _shown.set(view)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 @contextmanager

@@ -99,6 +99,18 @@ def test_deep_link_on_a_fresh_server(fresh_server, new_page, settled, expect):
     expect(box(page)).to_have_value("안녕")
 
 
+def test_the_frame_stays_from_page_to_page(fresh_server, new_page, settled):
+    """Also for the first visitor, if a deep link brought them: Streamlit runs no app.py then."""
+    page = new_page(base_url=fresh_server().url)
+    page.goto("/qkv")
+    settled(page)
+    frame = "document.querySelectorAll('.stSidebar .stSlider, .st-key-way, .st-key-ripple_parts')"
+    count = page.evaluate(f"(window.frameBefore = [...{frame}]).length")
+    assert count == 5  # three sliders, the strip, and what draws the components
+    go(page, settled, "MLP")
+    assert page.evaluate("window.frameBefore.filter(e => e.isConnected).length") == count
+
+
 def test_pictures_and_candidates_are_links(page, settled, expect):
     page.goto("/")
     settled(page)
