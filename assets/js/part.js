@@ -2,13 +2,24 @@
 // parts.js; this waits for it where it is not there yet.
 
 const part = (window.rippleParts ??= {})["NAME"] ??= Promise.withResolvers();
+const utf8 = new TextDecoder();
+const drawn = new WeakMap(); // for each place: the bytes that came, as text, and how it is left
 
-function draw(component) {
-  component.parentElement.adoptedStyleSheets = [part.brought.style];
-  return part.brought.draw(component);
+// Every run sends the bytes again. Where they say the same, nothing is drawn; the very same bytes
+// come again when the theme changes.
+export default function (component) {
+  const { parentElement: place, data: bytes } = component;
+  const text = utf8.decode(bytes);
+  const last = drawn.get(place);
+  const leave =
+    last && last.text === text && last.bytes !== bytes
+      ? last.leave
+      : drawSoon({ ...component, data: JSON.parse(text) });
+  drawn.set(place, { bytes, text, leave });
+  return leave;
 }
 
-export default function (component) {
+function drawSoon(component) {
   if (part.brought) return draw(component);
   let left = false;
   let leave = null;
@@ -19,4 +30,9 @@ export default function (component) {
     left = true;
     leave?.();
   };
+}
+
+function draw(component) {
+  component.parentElement.adoptedStyleSheets = [part.brought.style];
+  return part.brought.draw(component);
 }

@@ -8,6 +8,7 @@ and the others ask it for theirs.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,28 @@ def asset(path: str) -> str:
     return (ASSETS / path).read_text(encoding="utf-8")
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def component(name: str, root: str):
-    """The component in assets/components/<name>; `root` is the class of the box it draws in."""
+@cache
+def component(name: str, root: str) -> Callable[..., None]:
+    """What draws the component in assets/components/<name>: `draw(key=…, data=…, on_go_change=…)`.
+
+    root: the class of the box it draws in.
+    """
     script = asset("js/part.js").replace("NAME", name)
     html = f'<div class="{root}"></div>'
-    return st.components.v2.component(f"ripple_{name}", html=html, js=script)
+    mount = st.components.v2.component(f"ripple_{name}", html=html, js=script)
+
+    def draw(*, key: str, data: dict, **callbacks: Callable[[], object]) -> None:
+        mount(key=key, data=as_bytes(data), **callbacks)
+
+    return draw
+
+
+def as_bytes(data: dict) -> bytes:
+    """JSON, which part.js reads. Raises ValueError for ∞ and NaN, which JSON lacks.
+
+    In a dict Streamlit would look for tables under every key, and write it down twice.
+    """
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
 
 
 def bring_parts() -> None:
@@ -49,8 +66,8 @@ def said(key: str, event: str) -> Any:
     return state.get(event) if state else None
 
 
-@st.cache_resource(show_spinner=False)
-def _bringer():
+@cache
+def _bringer() -> Callable[..., Any]:
     scripts = [*_files("shared"), *_files("editing")]
     parts = [asset("js/parts.js"), *map(asset, scripts), *map(_part, PARTS)]
     return st.components.v2.component(BROUGHT, js="\n".join(parts))

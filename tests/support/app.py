@@ -76,7 +76,7 @@ def stacked(at):
 def components(at, name):
     """The data of every component of a kind, in the order of the page."""
     found = [one.proto for one in at.get("bidi_component")]
-    return [json.loads(one.json) for one in found if one.component_name == f"ripple_{name}"]
+    return [json.loads(one.bytes) for one in found if one.component_name == f"ripple_{name}"]
 
 
 def panels(at):

@@ -1,10 +1,13 @@
 """What components say to the server."""
 
+import json
+import math
+
 import pytest
 import streamlit as st
 
 from core.view import embedding_plane, frame, matrix, opened
-from core.view.component import PARTS, _part, said
+from core.view.component import PARTS, _part, as_bytes, said
 
 
 def test_what_was_forgotten_is_nothing_said(monkeypatch):
@@ -31,3 +34,11 @@ def test_each_part_of_the_browser_side_says_once_what_draws_it(name):
     script = _part(name)
     assert script.count("const draw = function ") == 1
     assert "export default" not in script
+
+
+def test_data_is_read_back_as_it_was_and_never_what_json_lacks():
+    data = {"text": "눈 \ud800 <", "values": [0.1, -0.0, 1e-45, None, "∞"]}
+    assert json.loads(as_bytes(data)) == data
+    for value in (math.inf, math.nan):
+        with pytest.raises(ValueError):
+            as_bytes({"values": [value]})
