@@ -6,6 +6,7 @@ are no longer its own, or with a link that brings back the view from before the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -16,6 +17,7 @@ from core.view import engine, predict
 from core.view.changes import EDITS, SHOWN
 from core.view.html import div, esc, para, tag
 from core.view.look import Look
+from core.view.model_names import title
 from core.view.state import State
 from core.view.strip import EXPERIMENTS as PAGE
 from core.view.strip import OVERVIEW, target
@@ -131,13 +133,17 @@ def row(look: Look, page: str) -> str:
     if not here or page == PAGE:
         return ""
     t, state = look.t, look.state
-    links = [
-        tag("a", esc(t(f"experiments.of.{e.key}.title")), cls="pill", **start(state, e))
-        for e in here
-    ]
+    links = [tag("a", *_named(look, e), cls="pill", **start(state, e)) for e in here]
     every = tag("a", esc(t("experiments.every")), cls="all", **_goal(state, PAGE, {}))
     label = tag("span", esc(t("experiments.row")))
     return tag("nav", div("try", label, *links, every), cls="experiment-row")
+
+
+def _named(look: Look, experiment: Experiment) -> Iterator[str]:
+    """The title of an experiment, with the model that it leads to where that is another one."""
+    yield esc(look.t(f"experiments.of.{experiment.key}.title"))
+    if experiment.model != look.trace.model.key:
+        yield " " + tag("small", esc(title(look.t, experiment.model)), cls="gloss")
 
 
 def cards(look: Look) -> str:
@@ -148,42 +154,40 @@ def cards(look: Look) -> str:
 def _card(look: Look, experiment: Experiment) -> str:
     t, key = look.t, f"experiments.of.{experiment.key}"
     here = st.session_state[RUNNING] == experiment.key
-    title, stop = t(f"{key}.title"), experiment.stop
+    name, stop = t(f"{key}.title"), experiment.stop
     place = t("experiments.whole") if stop == "text" else t(f"stops.{stop}")
-    links = [_start(look, experiment, title)]
+    links = [_start(look, experiment, name)]
     if predict.offered(experiment.model):
         links.append(
             tag(
                 "a",
                 esc(t("experiments.guess")),
                 cls="pill",
-                aria_label=f"{t('experiments.guess')}: {title}",
+                aria_label=f"{t('experiments.guess')}: {name}",
                 **start(look.state, experiment, predict="on"),
             )
         )
-    model = t(f"models.{experiment.model}.title")
     return tag(
         "li",
-        tag("h2", tag("small", esc(place)), esc(title)),
+        tag("h2", tag("small", esc(place)), esc(name)),
         para(t(f"{key}.asks"), "asks"),
         tag("p", tag("span", esc(t("experiments.does"))), " ", esc(t(f"{key}.does")), cls="does"),
-        div("try", *links, tag("span", esc(model), cls="model")),
+        div("try", *links, tag("span", esc(title(t, experiment.model)), cls="model")),
         cls="card here" if here else "card",
     )
 
 
-def _start(look: Look, experiment: Experiment, title: str) -> str:
+def _start(look: Look, experiment: Experiment, name: str) -> str:
     t = look.t
     return tag(
         "a",
         esc(t("experiments.start")),
         cls="pill begin",
-        aria_label=f"{t('experiments.start')}: {title}",
+        aria_label=f"{t('experiments.start')}: {name}",
         **start(look.state, experiment),
     )
 
 
 def intro(t: Text) -> str:
     """The heading of the page."""
-    title = tag("h1", esc(t("experiments.title")))
-    return title + para(t("experiments.lead"), "lead")
+    return tag("h1", esc(t("experiments.title"))) + para(t("experiments.lead"), "lead")

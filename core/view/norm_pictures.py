@@ -15,6 +15,7 @@ from core.view.figures import cell_colour
 from core.view.html import cell, div, esc, ink, number, picks, shown, significant, tag, tiny
 from core.view.look import Look
 from core.view.marks import marks
+from core.view.step_words import step_key
 from core.view.stripes import FEW, FEW_TOKENS, WIDE, Row, bars, plain, stack, token
 
 SCALED = {"layer": "(x − μ) / √(σ² + ε)", "rms": "x / √(mean(x²) + ε)"}  # by kind of norm
@@ -95,7 +96,7 @@ def step_by_step(look: Look, place: str) -> str:
         marks=marks(look, f"{place}.normed", (here, None)),
     )
     out, changed = look.values(f"{place}.out")[here], marks(look, f"{place}.out", (here, None))
-    says = t("steps.norm.out.title")
+    says = _title(look, f"{place}.out")
     total = Row(esc(t("norm.steps.out")), out, "=", total=True, says=says, marks=changed)
     return stack(t, [*measured, normed, *_learned(look, place), total], limit)
 
@@ -179,7 +180,8 @@ def _cut(look: Look, name: str) -> Cut:
 
 
 def _title(look: Look, name: str) -> str:
-    return look.t(f"steps.norm.{_short(name)}.title")
+    role = look.trace.step(name).role
+    return look.t(f"{step_key(look.trace.model.config, role)}.title")
 
 
 def each_token(look: Look, place: str) -> str:

@@ -10,7 +10,7 @@ from core.view.html import chip, div, esc, numbered, para, shown, tag
 from core.view.look import Look
 from core.view.sketch import block_links
 from core.view.step_pictures import STREAM, own_row, picture
-from core.view.step_words import gives_key, step_key
+from core.view.step_words import gives_key, group_key, step_key
 
 # Where each step belongs on the path strip, by the beginning of its role.
 STOPS = (
@@ -85,7 +85,7 @@ def _position_together(steps: list[Step]) -> list[Step]:
 def _group(look: Look, name: str, steps: list[Step], seen: set[str]) -> str:
     title = look.t(f"path.groups.{name}.title", i=str(look.layer))
     head = tag("summary", tag("h3", esc(title)))
-    says = para(look.t(f"path.groups.{name}.says"), "says")
+    says = para(look.t(group_key(look.trace.model.config, name)), "says")
     parts = []
     for on_belt, some in groupby(steps, key=lambda step: step.role in STREAM):
         lanes = groupby(some, key=lambda step: stop_of(step.role))
@@ -144,8 +144,10 @@ def _facts(look: Look, step: Step) -> str:
     sizes = " × ".join(f"{size:,}" for size in look.trace.shape(step.name))
     words = look.shape_words(step.name)
     facts = tag("span", esc(words), cls="shape", title=f"{step.name} [{sizes}]")
-    if step.axes[0] in ("head", "kv_head") and look.n_heads > 1:
-        facts += tag("span", esc(look.t("path.head", i=str(look.head), n=look.n_heads)))
+    n_heads = look.trace.shape(step.name)[0]
+    own = {"head": look.head, "kv_head": look.kv_head}.get(step.axes[0])
+    if own is not None and n_heads > 1:
+        facts += tag("span", esc(look.t("path.head", i=str(own), n=n_heads)))
     row = own_row(look, step.name)
     if row is not None:
         name = chip(look.trace.tokens[look.token], look.token, cls="tok mini")

@@ -6,7 +6,6 @@ import numpy as np
 
 from core.graph import Ref
 from core.view import scale
-from core.view.elements import generic
 from core.view.figures import (
     THUMBNAIL,
     colour_picture,
@@ -32,6 +31,7 @@ from core.view.html import (
 )
 from core.view.look import Look, shortened
 from core.view.marks import Marks, beside, marks, was
+from core.view.step_words import step_key
 
 SMALL = 8  # rows and columns up to which numbers are written into the cells of a toy model
 FEW = 4  # columns up to which they are in any model
@@ -104,7 +104,7 @@ def alt(look: Look, name: str, values: np.ndarray) -> str:
     """What a picture shows, for somebody who does not see it."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    title = look.t(f"steps.{generic(look.trace.step(name).role)}.title")
+    title = look.t(f"{step_key(look.trace.model.config, look.trace.step(name).role)}.title")
     return look.t(
         "path.alt", title=title, shape=look.shape_words(name), low=number(low), high=number(high)
     )

@@ -17,6 +17,7 @@ def _variant(c: Config, role: str) -> str:
     """How this model departs from the usual in this step, "" if it does not."""
     differs = {
         "embed.sum": c.position in ("none", "rotary"),
+        "norm.out": c.norm == "rms" or not c.norm_beta,
         "attn.scores_scaled": not c.scaled,
         "attn.scores_masked": not c.causal,
         "attn.weights": not c.causal,
@@ -27,7 +28,13 @@ def _variant(c: Config, role: str) -> str:
         return "no_mlp"
     if role.endswith(".normed") and c.norm == "rms":
         return "rms"
-    return "without" if differs.get(role) else ""
+    return "without" if differs.get(generic(role)) else ""
+
+
+def group_key(config: Config, group: str) -> str:
+    """The key of the sentence that says what a part of the model does."""
+    kind = {"rotary": "_turned", "none": "_none"}.get(config.position, "")
+    return f"path.groups.{group}.says{kind if group == 'embedding' else ''}"
 
 
 def block_key(config: Config) -> str:

@@ -11,6 +11,7 @@ from core.view.frame import View
 from core.view.html import div, esc, numbered, para, shown, tag
 
 PIECE_BEFORE = "_piece_before"
+MANY_DIGITS = 9  # more than any tokenizer leaves together that cuts numbers at all
 
 
 def byte_pair(view: View) -> None:
@@ -23,7 +24,7 @@ def byte_pair(view: View) -> None:
     split = tokenizer.explain(text)
     if split:
         here = view.state.index("piece", len(split), pictures.interesting(split))
-        says = para(t("tokens.pieces.says"), "says")
+        says = para(_cuts(view), "says")
         _step(2, t("tokens.pieces.title"), says + pictures.pieces(t, view.state, split, here))
         _one_piece(view, split[here], here)
     result = pictures.token_list(t, tokenizer, ids, view.reading.cut)
@@ -54,9 +55,17 @@ def words(view: View) -> None:
 
 def why(view: View) -> str:
     """What is gained by pieces of words, and what some vocabularies lose all the same."""
-    unknown = view.model.tokenizer.unknown
-    lost = view.t("tokens.why.lost", n=len(unknown)) if unknown else ""
-    return f"{view.t('tokens.why.says')} {lost}".strip()
+    n_lost = len(view.model.tokenizer.unknown)
+    every = view.t("tokens.why.lost", n=n_lost) if n_lost else view.t("tokens.why.every")
+    return " ".join((view.t("tokens.why.says"), every, view.t("tokens.why.name")))
+
+
+def _cuts(view: View) -> str:
+    """The rule by which this model's tokenizer cuts; how it cuts digits is tried out."""
+    longest = max(len(piece.text) for piece in view.model.tokenizer.explain("0" * MANY_DIGITS))
+    digits = view.t("tokens.pieces.digits", n=longest) if longest < MANY_DIGITS else ""
+    says = view.t("tokens.pieces.says"), digits, view.t("tokens.pieces.click")
+    return " ".join(filter(None, says))
 
 
 def _step(number: int, title: str, body: str) -> None:

@@ -120,6 +120,22 @@ def test_rms_norm_speaks_of_no_mean_and_no_beta_of_its_own(show):
         assert untrue not in text
 
 
+def test_the_path_speaks_of_no_beta_and_no_row_of_places(show):
+    text = said(show("overview", LLAMA)[1])
+    assert "Where it stands comes in later, when attention turns" in text
+    assert text.count("Each of the columns is multiplied by a learned γ.") == 3
+    for untrue in ("Where it stands is added", "learned β", "Stretched and shifted"):
+        assert untrue not in text
+
+
+def test_the_path_names_the_head_whose_keys_are_drawn(show):
+    """The query head 3 of 4 shares the second of two keys and values."""
+    text = said(show("overview", QWEN, head=3)[1])
+    for step, of_two in (("Q = X·W_Q", False), ("K = X·W_K", True), ("V = X·W_V", True)):
+        after = text.split(step)[1]
+        assert after.split("here: ")[1].startswith("head 1 of 2" if of_two else "head 3 of 4")
+
+
 def test_position_page_begins_with_the_turning(show):
     _, at = show("position", QWEN)
     text = said(at)

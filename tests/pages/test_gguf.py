@@ -34,5 +34,20 @@ def test_a_special_token_of_the_file_typed_by_a_person(model):
 @pytest.mark.parametrize("prompt", ["a", "q", "sq\x04uare"])
 def test_the_page_says_that_bytes_are_lacking(model, prompt):
     at = open_page("tokens", model=model, prompt=prompt)
-    assert "lacks 2 of the 256 bytes" in said(at)
-    assert "lacks" not in said(open_page("tokens", prompt=prompt))
+    assert "Here all but 2 of the 256 bytes are tokens" in said(at)
+    assert "every byte is itself a token" not in said(at)
+    assert "every byte is itself a token" in said(open_page("tokens", prompt=prompt))
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("smollm2", "every digit is a piece of its own"),
+        ("llama3", "a piece has at most 3 digits"),
+        ("gpt2", None),
+    ],
+)
+def test_the_page_says_how_the_tokenizer_cuts_digits(tmp_path, kind, says):
+    path = files.write(tmp_path / "model.gguf", files.network("llama"), tokenizer=kind)
+    text = said(open_page("tokens", model=str(path), prompt="In 2024"))
+    assert says in text if says else "In this model" not in text
