@@ -128,6 +128,12 @@ def test_tokens_page_shows_bytes_merges_and_ids():
     assert "parts so far" in said(at)
 
 
+def test_an_experiment_of_another_model_names_it():
+    row = 'class="pill"[^>]*>Another word in the middle(.*?)</a>'
+    named = [re.search(row, drawn(open_page("overview", model=model))).group(1) for model in MODELS]
+    assert named[0] == "" and "Bundled GPT" in named[1]
+
+
 def test_tokens_page_explains_a_split_character_and_a_typed_mark():
     assert "한 is one character, ED 95 9C" in said(open_page("tokens", prompt="한")).replace(
         "  ", " "
