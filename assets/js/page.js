@@ -145,7 +145,7 @@ export default function (component) {
   ripple.component = component;
   document.body.dataset.ripplePage = component.data.page;
   document.documentElement.lang = component.data.language;
-  showStop();
+  requestAnimationFrame(() => setTimeout(showStop)); // after a layout, which asking costs otherwise
   setTimeout(reachScrollers, SETTLING);
   setTimeout(showChosen, SETTLING);
   arrive(component.data);
