@@ -97,12 +97,18 @@ def slope(share: Tensor) -> Tensor:
 def unscaled(trace: PromptTrace, block: int, head: int, query: int) -> Tensor:
     """The shares [key] of one query if its scores were not divided by √d_k.
 
-    Everything before these scores stays as it is.
+    Everything before these scores stays as it is, and so does what was set by hand after them.
     """
     name = f"blocks.{block}.attn"
     row = trace[f"{name}.scores"][head, query]
-    edited = trace.edit({f"{name}.scores_scaled": {(head, query, None): row}})
-    return edited[f"{name}.weights"][head, query]
+    after = [f"{name}.{step}" for step in ("scores_scaled", "scores_masked", "weights")]
+    if not trace.edits.keys().isdisjoint(after):
+        edited = trace.edit({after[0]: {(head, query, None): row}})
+        return edited[after[-1]][head, query]
+    # The row alone: as whole steps all heads' scores would take the room of the model's own.
+    hidden = trace[after[1]][head, query].isneginf()
+    with torch.inference_mode():
+        return torch.softmax(row.masked_fill(hidden, -math.inf), dim=-1)
 
 
 def asymmetry(scores: Tensor) -> Asymmetry:

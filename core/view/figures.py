@@ -21,7 +21,8 @@ MASKED = "#8b95a1"
 # White text on each has a contrast of at least 4.5; told apart with every kind of colour vision
 # by their order as well, and always accompanied by the token's text or number.
 TOKEN_COLOURS = ("#4070a5", "#1f7a2e", "#a63272", "#856600", "#bb4a26", "#0f7272")
-STEPS = 127
+STEPS = 126  # strengths of each colour in a picture
+BETWEEN, STRIPED = 254, 255  # beyond these: the two greys of masked cells
 HATCH = 8  # pixels per cell where a masked cell is hatched, and from stripe to stripe, at least
 HATCHED = 384  # pixels of a picture with masked cells; those of many cells have fewer for each
 STRIPES = 16  # along the side of a picture, at most: they can be told apart in a small one too
@@ -158,27 +159,29 @@ def _encoded(
 ) -> str:
     levels = np.frombuffer(levels_bytes, np.uint8).reshape(shape)
     masked = np.frombuffer(masked_bytes, bool).reshape(shape)
+    colours = palette()
     if masked.any():
-        return _data_uri(Image.fromarray(_hatched(palette()[levels], masked), "RGBA"))
+        levels, tint = _hatched(levels, masked)
+        greys = [(*_rgb(MASKED), alpha) for alpha in (tint, STRIPE)]
+        colours = np.vstack([colours[:BETWEEN], greys]).astype(np.uint8)
     image = Image.fromarray(levels, "P")
-    image.putpalette(palette()[:, :3].tobytes())
-    return _data_uri(image, transparency=palette()[:, 3].tobytes())
+    image.putpalette(colours[:, :3].tobytes())
+    return _data_uri(image, transparency=colours[:, 3].tobytes())
 
 
-def _hatched(rgba: np.ndarray, masked: np.ndarray) -> np.ndarray:
+def _hatched(levels: np.ndarray, masked: np.ndarray) -> tuple[np.ndarray, int]:
     """Masked cells in stripes: each has its own, or where cells are small they run on over many.
 
-    Between those there is a tint, so that a single masked cell never looks like a value of 0.
+    Between those there is a tint, so that a single masked cell never looks like a value of 0; how
+    strong it is comes second.
     """
     size = min(HATCH, max(1, HATCHED // max(masked.shape)))
-    rgba, masked = (a.repeat(size, axis=0).repeat(size, axis=1) for a in (rgba, masked))
+    levels, masked = (a.repeat(size, axis=0).repeat(size, axis=1) for a in (levels, masked))
     apart = max(HATCH, max(masked.shape) // STRIPES)
     row, column = np.ogrid[: masked.shape[0], : masked.shape[1]]
     stripe = (row + column) % apart < apart * 3 // 10
-    between = 0 if apart == size else TINT
-    rgba[masked] = (*_rgb(MASKED), between)
-    rgba[masked & stripe, 3] = STRIPE
-    return rgba
+    greys = np.where(stripe, STRIPED, BETWEEN).astype(np.uint8)
+    return np.where(masked, greys, levels), 0 if apart == size else TINT
 
 
 @cache

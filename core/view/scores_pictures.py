@@ -133,8 +133,8 @@ def _row(look: Look) -> list[np.ndarray]:
 
 def lines(look: Look, shares: np.ndarray, masked: np.ndarray) -> Iterator[tuple[list[int], str]]:
     """The tokens of each line, and its label: each token alone, or the smallest ones together."""
-    seen = [i for i in range(len(shares)) if not np.isneginf(masked[i])]
-    later = [i for i in range(len(shares)) if np.isneginf(masked[i])]
+    hidden = np.isneginf(masked)
+    seen, later = (np.flatnonzero(some).tolist() for some in (~hidden, hidden))
     if len(shares) <= ROWS:
         yield from (([i], token(look, i)) for i in range(len(shares)))
         return

@@ -84,6 +84,24 @@ def test_unscaled_shares_are_the_softmax_of_the_raw_scores():
     assert np.array_equal(found, array(switched[f"{LAYER}.weights"])[0])
 
 
+def test_an_unscaled_row_is_computed_without_those_of_other_tokens(monkeypatch):
+    """Of a long text the whole steps would drive out what the page has looked at."""
+    model = core.load("worked-example", preset="block")
+    trace = model.trace(model.default_prompt)
+    monkeypatch.setattr(trace, "edit", None)
+    powers = np.exp(array(trace[f"{LAYER}.scores"])[1, 1, :2])
+    found = array(attention.unscaled(trace, 0, 1, 1))
+    assert np.allclose(found, [*powers / powers.sum(), 0.0])
+
+
+def test_what_was_set_by_hand_after_the_scores_stays_in_an_unscaled_row():
+    model = core.load("worked-example", preset="block")
+    edited = model.trace(model.default_prompt).edit({f"{LAYER}.weights": {(0, 2, 1): 0.75}})
+    row, scores = array(attention.unscaled(edited, 0, 0, 2)), array(edited[f"{LAYER}.scores"])[0, 2]
+    powers = np.exp(scores)
+    assert np.allclose(row, [powers[0] / powers.sum(), 0.75, powers[2] / powers.sum()])
+
+
 def test_ranked_shares_fall_and_sum_to_one():
     for row in attention.saturation([3, 64], scaled=False):
         assert sum(row.ranked) == pytest.approx(1)
