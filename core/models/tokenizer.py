@@ -12,6 +12,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -282,6 +283,7 @@ def readable(data: bytes) -> str:
     )
 
 
+@lru_cache(maxsize=4096)
 def visible(text: str) -> str:
     """`text` with nothing left that cannot be seen, for drawing a token.
 

@@ -120,18 +120,30 @@ def by_hand(trace: PromptTrace, name: str, index: tuple[int | None, ...]) -> boo
 
 def called(t: Text, trace: PromptTrace, ref: Ref, hidden: bool = False) -> Called:
     """What a person calls an element. hidden: it is masked."""
-    kind = f"opened.role.{role(ref.name)}"
-    words = axis_words(t, trace, ref) | {"norm": norm_word(t, trace, ref.name)}
+    kind, words = _role(ref), _words(t, trace, ref)
     places = [t("opened.place.block", i=str(i)) for i in [block(ref.name)] if i is not None]
     for axis in ("head", "kv_head"):
         if axis in words:
             places.append(t("opened.place.head", i=words[axis]))
-    whole = None in ref.index
-    sentence = "row_says" if whole else "hidden_says" if hidden else "says"
+    sentence = "row_says" if None in ref.index else "hidden_says" if hidden else "says"
     learned = ref.name in trace.weights
     says = t("opened.learned" if learned else f"{kind}.{sentence}", **words)
-    name = t(f"{kind}.{'row' if whole else 'name'}", **words)
-    return Called(t(f"{kind}.short"), name, ", ".join(places), says)
+    return Called(t(f"{kind}.short"), name(t, trace, ref), ", ".join(places), says)
+
+
+def name(t: Text, trace: PromptTrace, ref: Ref) -> str:
+    """Which element it is: `score of sat (2) on cat (1)`."""
+    which = "row" if None in ref.index else "name"
+    return t(f"{_role(ref)}.{which}", **_words(t, trace, ref))
+
+
+def _role(ref: Ref) -> str:
+    """The key of the texts about its kind of value."""
+    return f"opened.role.{role(ref.name)}"
+
+
+def _words(t: Text, trace: PromptTrace, ref: Ref) -> dict[str, str]:
+    return axis_words(t, trace, ref) | {"norm": norm_word(t, trace, ref.name)}
 
 
 def norm_word(t: Text, trace: PromptTrace, name: str) -> str:

@@ -115,8 +115,7 @@ def _measured(look: Look, place: str) -> tuple[list[Row], float]:
         rows = [Row("x", x, says="x", marks=changed, limit=read), square_row]
         return rows, square
     mean, square = (float(look.values(f"{place}.{key}")[here]) for key in ("mean", "var"))
-    terms = trace.explain(f"{place}.var", (here,)).terms
-    away = np.array([term.factors[0].value for term in terms])
+    away = x.astype(np.float64) - mean
     end = scale.end(trace, f"{place}.var")
     centred = esc(t("norm.steps.centred"))
     variance = esc(t("norm.steps.variance", square=significant(square)))

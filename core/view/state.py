@@ -90,6 +90,8 @@ class State:
 
     def text(self, key: str, default: str) -> str:
         """Any text. One that nobody touched follows its default when that changes."""
+        if self._seen.get(key) == (default, st.session_state.get(key)):
+            return st.session_state[key]  # a page asks for each of its numbers whether it is open
         bases = st.session_state.setdefault(BASES, {})
         untouched = st.session_state.get(key) == bases.get(key)
         bases[key] = default
@@ -130,14 +132,14 @@ class State:
         it in from the address bar.
         """
         if self._query is None:  # a page has hundreds of links to itself
-            self._query = {key: urlencode({key: value}) for key, value in self.query().items()}
-        changed = {key: urlencode({key: value}) for key, value in changes.items()}
+            self._query = _parts(self.query())
+        changed = _parts(changes)
         query = "&".join((self._query | changed).values())
         return "?" + (query if len(query) <= LONGEST_QUERY else "&".join(changed.values()))
 
     def link(self, **changes: object) -> dict[str, str]:
         """Attributes of a link to this view with `changes`; the page's script spares a reload."""
-        return {"href": self.address(**changes), "data_set": urlencode(changes)}
+        return {"href": self.address(**changes), "data_set": "&".join(_parts(changes).values())}
 
     def publish(self) -> list[Notice]:
         """Bring the address up to date; return the notices to show."""
@@ -171,6 +173,11 @@ class State:
         self._seen[key] = default, value
         self.defaults[key] = default
         return value
+
+
+def _parts(values: Mapping[str, object]) -> dict[str, str]:
+    """Each parameter as it stands in an address."""
+    return {key: urlencode({key: value}) for key, value in values.items()}
 
 
 def _plain(value: float) -> str:

@@ -62,13 +62,13 @@ def signed(value: float) -> str:
 
 def opens(look: Look, ref: Ref, text: str, at: str) -> dict[str, object]:
     """The attributes of a link in the picture `at` that opens an element and shows `text`."""
-    called = elements.called(look.t, look.trace, ref).name
+    name = elements.name(look.t, look.trace, ref)
     here = elements.encode((ref,))
     is_open = look.state.text(OPEN, "").split("~")[-2:] == here.split("~")
     return {
         **look.state.link(**{OPEN: here, LINK_AT: at}),
-        "aria_label": look.t("opened.open", text=text, name=called),
-        "title": called,
+        "aria_label": look.t("opened.open", text=text, name=name),
+        "title": name,
         "aria_current": "true" if is_open else None,
     }
 

@@ -147,6 +147,15 @@ def test_numbers_come_with_as_many_digits_as_their_type_has():
     assert numbers(thirds, np.dtype(np.float32)) == [0.333333333, 0.1]
 
 
+def test_nine_digits_are_those_that_python_writes():
+    bits = np.random.default_rng(0).integers(0, 2**32, 100_000, dtype=np.uint32)
+    any_size = bits.view(np.float32)
+    halves = (bits % 2**24 * 2.0 ** -(bits % 37.0)).astype(np.float32)  # many end at a half
+    values = np.concatenate([any_size[np.isfinite(any_size)], halves, np.float32([0, -0.0, 1e9])])
+    written = [float(f"{value:.9g}") for value in values.tolist()]
+    assert np.array(numbers(values)).tobytes() == np.array(written).tobytes()
+
+
 def test_the_opened_cell_and_what_it_was_computed_from_are_marked(trace):
     name = "blocks.0.attn.q"
     ref = Ref(name, (0, 2, 1))
