@@ -7,11 +7,11 @@ from core.models.gpt import CURVES
 from core.view import (
     frame,
     interventions,
-    matrix,
     mlp_curve,
     mlp_experiments,
     mlp_one_matrix,
     mlp_zoom,
+    window,
 )
 from core.view import mlp_pictures as pictures
 from core.view.html import number, shown, tiny
@@ -35,11 +35,11 @@ def steps(lesson, view, look):
 def learned(lesson, look):
     """The learned numbers, to be read and changed; those of a wide model when asked for."""
     cuts = pictures.learned(look)
-    if not any(matrix.is_large(cut, numbers=True) for cut in cuts):
+    if not any(window.is_large(cut, numbers=True) for cut in cuts):
         lesson.matrices("learned", cuts)
         return
     names = ", ".join(cut.title for cut in cuts)
-    folded = st.expander(lesson.text("learned", names=names), key="mlp.learned", on_change="rerun")
+    folded = st.expander(lesson.text("learned", names=names), key="mlp.unfolded", on_change="rerun")
     if folded.open:
         with folded:
             lesson.matrices("learned", cuts, numbers=True)

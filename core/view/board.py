@@ -54,12 +54,15 @@ def board(
     used = any(panel["parts"] for panel in panels)
     return {
         "panels": panels,
-        "colours": COLOURS,
         "legends": _legends(look, cuts, used) if legend else [],
         "hint": _hint(look, panels) if hint else "",
         "keys": look.t("matrix.keys") if any(panel["editable"] for panel in panels) else "",
-        "words": _words(look),
     }
+
+
+def shared(look: Look) -> dict:
+    """What is the same for every board."""
+    return {"colours": COLOURS, "words": _words(look)}
 
 
 def _words(look: Look) -> dict:

@@ -16,7 +16,7 @@ from typing import Any
 import streamlit as st
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-PARTS = ("curve", "file", "grid", "heads", "opened", "picture", "player", "ripple", "vectors")
+PARTS = ("curve", "file", "grid", "heads", "opened", "player", "ripple", "vectors")
 BROUGHT = "ripple_parts"  # the key of the element that brings them; frame.css hides it
 DRAWS = "export default function "  # what draws a part, once in its files
 

@@ -17,7 +17,6 @@ from core.models.model import PromptTrace
 from core.view import engine, interventions, matrix, opened, switch_row
 from core.view.cut import Cut
 from core.view.elements import axes, within
-from core.view.figures import degree
 from core.view.frame import View
 from core.view.html import div, esc, fold, numbered, para, tag
 from core.view.interventions import Intervention
@@ -90,26 +89,10 @@ class Lesson:
         """What of the picture here can be switched off."""
         st.html(interventions.links(self.view.look, parts))
 
-    def matrices(
-        self, key: str, cuts: Sequence[Cut], *, numbers: bool = False, **options: object
-    ) -> None:
-        """Matrices beside each other, and below them what is opened in them.
-
-        Where they have more cells than a browser draws at once, or one is a picture, each is drawn
-        by itself, with what they all share said once. numbers: see `matrix.draw`.
-        """
-        look, key = self.view.look, self._key(key)
-        cells = sum(cut.values.size for cut in cuts)
-        if cells <= matrix.CELLS and not any(matrix.is_large(cut, numbers) for cut in cuts):
-            matrix.matrices(look, key, cuts, **options)
-        else:
-            for i, cut in enumerate(cuts):
-                shared = {
-                    "hint": i == 0 and options.get("hint", True),
-                    "legend": not _same_scale(cuts[i : i + 2]) and options.get("legend", True),
-                    "starts_as": next(c for c in reversed(cuts) if c.columns == cut.columns),
-                }
-                matrix.draw(look, f"{key}_{i}", cut, numbers=numbers, **options | shared)
+    def matrices(self, key: str, cuts: Sequence[Cut], **options: object) -> None:
+        """Matrices, as one element, and below them what is opened in them; see `matrix.draw`."""
+        key = self._key(key)
+        matrix.draw(self.view.look, key, cuts, **options)
         self._opened_here(key, {cut.name for cut in cuts})
 
     def _opened_here(self, key: str, names: set[str]) -> None:
@@ -209,11 +192,6 @@ class Lesson:
             tag("span", esc(shapes), cls="formula-shapes"),
             tag("span", esc(numbers), cls="formula-numbers"),
         )
-
-
-def _same_scale(cuts: Sequence[Cut]) -> bool:
-    """Whether there are two, with colours that say the same."""
-    return len(cuts) == 2 and len({(cut.kind, cut.limit, degree(cut.limit)) for cut in cuts}) == 1
 
 
 def _shape(trace: PromptTrace, name: str) -> str:

@@ -1,9 +1,7 @@
 """Any slice of a step or weight as a matrix that can be read, walked and opened.
 
-    q = matrix.cut(look.trace, "blocks.0.attn.q", (look.head, None, None))
-    matrix.draw(look, "q", q)
     cuts = [matrix.cut(look.trace, name, (look.head, None, None)) for name in names]
-    matrix.matrices(look, "scores", cuts, follow=True)
+    matrix.draw(look, "scores", cuts, follow=True)
     matrix.heads(look, "blocks.0.attn.weights")
 
 Small ones show a number in every cell, larger ones colours; tall ones, and those of a few thousand
@@ -13,76 +11,28 @@ row, column or head becomes where we look.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlencode
-from weakref import WeakKeyDictionary
 
-import numpy as np
 import streamlit as st
 
 from core.graph import Ref
 from core.models.model import PromptTrace
-from core.view import elements, journal, opened
-from core.view.board import board, called, image, is_written
+from core.view import elements, journal, opened, window
+from core.view.board import board, called, shared
 from core.view.compare import marked
 from core.view.component import component, said
 from core.view.cut import PICKS, Cut, cut
 from core.view.elements import BadLink
-from core.view.figures import THUMBNAIL, WIDEST, degree
+from core.view.figures import THUMBNAIL, degree
 from core.view.look import Look
 from core.view.marks import marks
 from core.view.state import CLICK
 
-__all__ = ["Cut", "cut", "draw", "heads", "is_large", "matrices", "open_clicked"]
-
-CELLS = 4096  # beyond, a picture is drawn
-TALL = 20  # rows, of fewer columns, that fill a screen; beyond, a picture as well
-WINDOW = (10, 12)  # rows and columns of a picture that are shown in numbers
-BESIDE = 8  # columns where they are shown beside the picture
-IMAGES = 64  # pictures that are kept for a trace
-
-_images: WeakKeyDictionary[PromptTrace, dict[tuple, str]] = WeakKeyDictionary()
+__all__ = ["Cut", "cut", "draw", "heads", "open_clicked"]
 
 
 def draw(
-    look: Look,
-    key: str,
-    cut: Cut,
-    *,
-    legend: bool = True,
-    hint: bool = True,
-    follow: bool = False,
-    chosen: Mapping[str, int] | None = None,
-    numbers: bool = False,
-    starts_as: Cut | None = None,
-) -> None:
-    """Draw one slice, a large one as a picture with a window of numbers.
-
-    numbers: whether one whose cells have no room for numbers is such a picture too, which takes
-    less time than many cells in colours. starts_as: the slice in which the window finds its first
-    column, so that windows on what is added agree. Other options: see `matrices`.
-    """
-    options = {"legend": legend, "hint": hint, "follow": follow, "chosen": chosen}
-    if is_large(cut, numbers):
-        found, first = (marked(one, look.compared, look.side) for one in (cut, starts_as or cut))
-        _picture(look, key, found, first, options)
-    else:
-        matrices(look, key, [cut], **options)
-
-
-def is_large(cut: Cut, numbers: bool = False) -> bool:
-    """Whether it is a picture: more than a browser draws at once, or taller than a screen.
-
-    numbers: see `draw`.
-    """
-    n_rows, n_columns = cut.values.shape
-    unwritten = numbers and not is_written(cut)
-    return unwritten or n_rows * n_columns > CELLS or n_rows > max(TALL, n_columns)
-
-
-def matrices(
     look: Look,
     key: str,
     cuts: Sequence[Cut],
@@ -91,34 +41,82 @@ def matrices(
     hint: bool = True,
     follow: bool = False,
     chosen: Mapping[str, int] | None = None,
+    numbers: bool = False,
 ) -> None:
-    """Draw small slices beside each other, with a legend for each scale that occurs.
+    """Draw slices as one element, with a legend for each scale that occurs.
 
+    They stand beside each other; under each other where one is a picture, or where they have more
+    cells than a browser draws at once. What they all share is said once.
     hint: whether it says that numbers can be opened. follow: whether the row of the token where
     we look is marked in each. chosen: of matrices that are no step, the parameters of a link that
     say which of their numbers is looked at, row and column; a click there then changes these.
+    numbers: whether those whose cells have no room for numbers are pictures; see `window`.
     """
     cuts = [marked(cut, look.compared, look.side) for cut in cuts]
-    trail = opened.current(look)
-    parts = opened.operands(look.trace, trail[-1]) if trail else ()
-    made = {cut.name for cut in cuts if not _is_computed(look.trace, cut.name)}
-    looked_at = [Ref(name, tuple(chosen.values())) for name in made] if chosen else []
-    data = board(
-        look,
-        cuts,
-        open_at=[*trail[-1:], *looked_at],
-        parts=parts,
-        legend=legend,
-        hint=hint,
-        follow=follow,
-    )
-    component("grid", "board")(
+    cells = sum(cut.values.size for cut in cuts)
+    groups: list[tuple[list[Cut], dict | None]] = [(cuts, None)]
+    if cells > window.CELLS or any(window.is_large(cut, numbers) for cut in cuts):
+        groups = list(_apart(look, key, cuts, follow, chosen, numbers))
+    refs = _refs(look, cuts, chosen)
+    boards = [
+        {
+            **board(
+                look,
+                group,
+                **refs,
+                legend=legend and _ends_a_scale(groups[i : i + 2]),
+                hint=hint and i == 0,
+                follow=follow,
+            ),
+            "picture": picture,
+        }
+        for i, (group, picture) in enumerate(groups)
+    ]
+    sent = {"of": journal.drawn(look.trace), "ack": journal.acknowledged()}
+    component("grid", "boards")(
         key=key,
-        data=data | {"of": journal.drawn(look.trace), "ack": journal.acknowledged()},
+        data={"boards": boards, **shared(look), **sent},
+        on_corners_change=lambda: None,
         on_open_change=lambda: open_clicked(key, look.trace, chosen),
         on_pick_change=lambda: _picked(key),
         on_edits_change=lambda: journal.receive(said(key, "edits")),
     )
+
+
+def _refs(look: Look, cuts: Sequence[Cut], chosen: Mapping[str, int] | None) -> dict:
+    """The elements that are opened or looked at, and those that they were computed from."""
+    trail = opened.current(look)
+    parts = opened.operands(look.trace, trail[-1]) if trail else ()
+    made = {cut.name for cut in cuts if not window.is_computed(look.trace, cut.name)}
+    looked_at = [Ref(name, tuple(chosen.values())) for name in made] if chosen else []
+    return {"open_at": [*trail[-1:], *looked_at], "parts": parts}
+
+
+def _apart(
+    look: Look,
+    key: str,
+    cuts: Sequence[Cut],
+    follow: bool,
+    chosen: Mapping[str, int] | None,
+    numbers: bool,
+) -> Iterator[tuple[list[Cut], dict | None]]:
+    """What is shown of each by itself: of a large one what is in its window, and its picture."""
+    state = st.session_state.get(key)
+    for i, one in enumerate(cuts):
+        if not window.is_large(one, numbers):
+            yield [one], None
+            continue
+        # Windows on what is added begin at the same column.
+        first = next(other for other in reversed(cuts) if other.columns == one.columns)
+        seen = window.seen_in(look, one, follow, chosen)
+        part, picture = window.on(look, one, first, seen, window.asked_for(state, i))
+        yield [part], picture
+
+
+def _ends_a_scale(groups: Sequence[tuple[list[Cut], dict | None]]) -> bool:
+    """Whether the second group has colours that say something else, or there is none."""
+    scales = {(cut.kind, cut.limit, degree(cut.limit)) for cuts, _ in groups for cut in cuts}
+    return len(groups) == 1 or len(scales) > 1
 
 
 def heads(look: Look, name: str, key: str = "heads") -> None:
@@ -130,7 +128,7 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
         "current": look.head,
         "heads": [
             {
-                "picture": _image(look, found, THUMBNAIL),
+                "picture": window.picture(look, found, THUMBNAIL),
                 "changed": marks(look, name, found.index).some(),
                 "text": t("matrix.head", i=str(i)),
                 "label": t("matrix.head_says", i=str(i), name=called(look, found)),
@@ -139,115 +137,6 @@ def heads(look: Look, name: str, key: str = "heads") -> None:
         ],
     }
     component("heads", "heads")(key=key, data=data, on_pick_change=lambda: _picked(key))
-
-
-def _picture(look: Look, key: str, cut: Cut, first: Cut, options: dict) -> None:
-    """A large slice: the picture, and with it the numbers in the window that is chosen on it.
-
-    first: the slice in which the window finds its first column.
-    """
-    n_rows, n_columns = cut.values.shape
-    narrow = n_columns <= n_rows
-    window = [min(WINDOW[0], n_rows), min(BESIDE if narrow else WINDOW[1], n_columns)]
-    seen = _seen(look, cut, options)
-    start = _start(first, seen, window)
-    corner = corner_of(st.session_state.get(key), cut.values.shape, window, seen, start)
-    left, right = st.columns([1, 3]) if narrow else (nullcontext(), nullcontext())
-    with left:
-        data = _picture_data(look, cut, window) | {"seen": seen, "start": start}
-        component("picture", "picture")(key=key, data=data, on_corner_change=lambda: None)
-    with right:
-        matrices(look, f"{key}_window", [cut.window(corner, window)], **options)
-
-
-def _seen(look: Look, cut: Cut, options: dict) -> list[int | None]:
-    """Row and column that the window shows until somebody moves it away; None for any."""
-    if options["chosen"]:
-        return list(options["chosen"].values())
-    follows = options["follow"] and cut.picks.get("row") == "token" and look.token in cut.rows.at
-    return [cut.rows.at.index(look.token) if follows else None, None]
-
-
-def _start(cut: Cut, seen: Sequence[int | None], window: Sequence[int]) -> int | None:
-    """The first column that the window shows until it is moved: around the row's largest value."""
-    row, column = seen
-    if row is None or column is not None:
-        return None
-    sizes = np.abs(np.nan_to_num(cut.values[row], nan=0.0, posinf=0.0, neginf=0.0))
-    middle = int(sizes.argmax()) - window[1] // 2
-    return max(0, min(middle, len(sizes) - window[1]))
-
-
-def _picture_data(look: Look, cut: Cut, window: Sequence[int]) -> dict:
-    """Without the place of the window: so the picture is not sent again when that moves."""
-    t, (n_rows, n_columns) = look.t, cut.values.shape
-    cells = -(-n_rows // WIDEST) * -(-n_columns // WIDEST)
-    says = "matrix.picture.pooled" if cells > 1 else "matrix.picture.says"
-    place = "place" if n_rows > 1 else "place_of_one"
-    size = {"rows": n_rows, "columns": n_columns}
-    return {
-        "picture": _image(look, cut),
-        "title": cut.title,
-        "note": cut.note,
-        "says": t(says, cells=cells, **size),
-        "label": t("matrix.picture.label", name=called(look, cut), **size),
-        "size": [n_rows, n_columns],
-        "first": [_first(side.at) for side in (cut.rows, cut.columns)],
-        "window": window,
-        "place": t(f"matrix.picture.{place}", rows="{rows}", columns="{columns}"),
-    }
-
-
-def _first(at: Sequence[int]) -> int:
-    """The number of the first row or column, where the others count on from it; else 0."""
-    return at[0] if tuple(at) == tuple(range(at[0], at[0] + len(at))) else 0
-
-
-def _image(look: Look, cut: Cut, most: int = WIDEST) -> str:
-    """The picture of a slice, drawn once for each trace; every time, if it is a difference
-    or worked out by the page.
-    """
-    trace = look.trace
-    if cut.new is not None or not _is_computed(trace, cut.name):
-        return image(cut, most)
-    known = _images.setdefault(trace, {})
-    key = (cut.name, str(cut.index), cut.axes, cut.kind, cut.limit, degree(cut.limit), most)
-    if key not in known:
-        # A copy of the keys: another visitor of the same trace may be drawing just now.
-        for oldest in list(known)[: len(known) + 1 - IMAGES]:
-            known.pop(oldest, None)
-        known[key] = image(cut, most)
-    return known[key]
-
-
-def _is_computed(trace: PromptTrace, name: str) -> bool:
-    """Whether it is a step of the model or a weight, and not worked out by the page."""
-    return name in trace or name in trace.weights
-
-
-def corner_of(
-    state: Any,
-    shape: Sequence[int],
-    window: Sequence[int],
-    seen: Sequence[int | None],
-    start: int | None = None,
-) -> list[int]:
-    """The first row and column of the window that the picture's component asks for.
-
-    Where `seen` is not what it was when that was asked for, the window moves to show it, and to
-    the column `start`. The component, assets/components/picture.js, finds the same.
-    """
-    sent = state.get("corner") if state else None
-    asked = sent.get("corner") if isinstance(sent, Mapping) else None
-    if not (isinstance(asked, list) and len(asked) == 2 and all(isinstance(i, int) for i in asked)):
-        asked, sent = [0, 0], {}
-    if list(seen) != sent.get("seen"):
-        asked = [
-            i if here is None else max(min(i, here), here - size + 1)
-            for i, here, size in zip(asked, seen, window, strict=True)
-        ]
-        asked[1] = asked[1] if start is None else start
-    return [max(0, min(i, n - w)) for i, n, w in zip(asked, shape, window, strict=True)]
 
 
 def open_clicked(key: str, trace: PromptTrace, chosen: Mapping[str, int] | None = None) -> None:
@@ -259,7 +148,7 @@ def open_clicked(key: str, trace: PromptTrace, chosen: Mapping[str, int] | None 
     if not trail:
         return
     ref = trail[-1]
-    if _is_computed(trace, ref.name):
+    if window.is_computed(trace, ref.name):
         opened.open_element(trace, ref)
         st.session_state[opened.AT] = key
     elif chosen and len(ref.index) == len(chosen):

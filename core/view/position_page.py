@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.graph.ops import Interpolation, Stretch
-from core.view import matrix, rotation
+from core.view import matrix, rotation, window
 from core.view import position_kinds as drawn
 from core.view import position_pictures as pictures
 from core.view.html import div, para, shown, tiny
@@ -59,7 +59,7 @@ def add(lesson: Lesson) -> None:
     lesson.matrices("places", [pictures.places(look, lesson.text("places.table"), note)])
     lesson.part("sum", n=len(look.trace), d=config.d_model, **words)
     names = {"embed.token": "X", "embed.position": "+ P", "embed.sum": "= H₀"}
-    whole = 3 * len(look.trace) * config.d_model <= matrix.CELLS
+    whole = 3 * len(look.trace) * config.d_model <= window.CELLS
     index = (None, None) if whole else ([look.token], None)
     cuts = [matrix.cut(look.trace, name, index, title=title) for name, title in names.items()]
     if not whole:

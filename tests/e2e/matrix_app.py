@@ -40,7 +40,8 @@ def random_trace(prompt: str):
 
 
 def draw(key: str, name: str, index=None, *, legend=True, hint=True, **options):
-    matrix.draw(look, key, matrix.cut(trace, name, index, **options), legend=legend, hint=hint)
+    cut = matrix.cut(trace, name, index, **options)
+    matrix.draw(look, key, [cut], legend=legend, hint=hint)
 
 
 st.set_page_config(layout="wide")
@@ -72,7 +73,7 @@ if show == "scores":
         matrix.cut(trace, name, (head, None, None), title=part, note=trace.step(name).formula)
         for name, part in zip(names, PARTS, strict=True)
     ]
-    matrix.matrices(look, "four", cuts, follow=True)
+    matrix.draw(look, "four", cuts, follow=True)
     opened.panel(look)
     matrix.heads(look, "blocks.0.attn.weights")
     draw("q", "blocks.0.attn.q", (head, None, None), title="Q", legend=False)
@@ -96,7 +97,7 @@ else:
     both = ["blocks.1.attn.scores_masked", "blocks.1.attn.weights"]
     matrix.heads(look, both[1])
     cuts = [matrix.cut(trace, name, index, title=name) for name in both]
-    matrix.matrices(look, "two", cuts, follow=True)
+    matrix.draw(look, "two", cuts, follow=True)
     opened.panel(look)
     draw("H", "blocks.1.resid_in", title="Residual stream")
     draw("W", "blocks.0.attn.W_Q", index, title="W_Q")

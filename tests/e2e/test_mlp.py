@@ -49,6 +49,12 @@ def test_window_of_a_long_text_follows_the_token_until_it_is_moved(page, settled
     cell = page.get_by_role("gridcell", name=re.compile("^token ·and 10, neuron"))
     expect(page.get_by_text("In numbers: rows 10–19, columns")).to_have_count(1)
     expect(cell).to_have_count(12)
+    reads = page.get_by_role("application", name=re.compile("^What the MLP reads, "))
+    reads.press("PageUp")
+    settled(page)
+    expect(page.get_by_text("In numbers: rows 10–19, columns")).to_have_count(2)
+    expect(cell).to_have_count(12)  # each window stays where it was put
+    expect(reads).to_be_focused()
     page.get_by_role("slider", name="Token").press("Home")
     settled(page)
     expect(page.get_by_text("In numbers: rows 0–9, columns")).to_have_count(5)

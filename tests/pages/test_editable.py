@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.support.app import components, open_page, rerun
+from tests.support.app import boards, open_page, rerun
 
 BLOCK = {"model": "worked-example", "preset": "block"}
 
 
 def editable(at):
     """The weights and steps that can be typed on, by name, with the part that is shown."""
-    found = [panel for board in components(at, "grid") for panel in board["panels"]]
+    found = [panel for board in boards(at) for panel in board["panels"]]
     return {(panel["name"], *filter(None, panel["index"])) for panel in found if panel["editable"]}
 
 
@@ -44,7 +44,7 @@ def test_every_norm_has_its_own(norm):
 
 def test_wide_model_shows_them_in_windows():
     at = open_page("mlp", model="bundled")
-    at.session_state["mlp.learned"] = True
+    at.session_state["mlp.unfolded"] = True
     found = editable(rerun(at))
     assert {(f"blocks.0.mlp.{name}",) for name in ("W_1", "b_1", "W_2", "b_2")} <= found
     assert ("blocks.0.ln_2.gamma",) in editable(open_page("norm", model="bundled"))
@@ -53,7 +53,7 @@ def test_wide_model_shows_them_in_windows():
 @pytest.mark.parametrize("side", ["before", "difference"])
 def test_other_sides_say_where_numbers_are_changed(side):
     at = open_page("qkv", edits="v1~~blocks.0.attn.W_Q~0-0-0~0.5", side=side, **BLOCK)
-    board = components(at, "grid")[0]
+    board = boards(at)[0]
     assert not editable(at)
     assert all("Choose “After”" in panel["readonly"] for panel in board["panels"])
     assert "beneath" not in str(board["legends"])
@@ -61,6 +61,6 @@ def test_other_sides_say_where_numbers_are_changed(side):
 
 def test_axes_of_a_projection_have_names_of_their_own():
     at = open_page("qkv", **BLOCK)
-    weights = components(at, "grid")[0]["panels"][1]
+    weights = boards(at)[0]["panels"][1]
     assert weights["words"] == {"row": "number", "column": "head’s number"}
     assert weights["columns"][1]["spoken"] == "head’s number 1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.app import components, drawn, open_page, panels, rows, said
+from tests.support.app import boards, components, drawn, open_page, panels, rows, said
 
 
 def example(preset="part-1", **query):
@@ -50,7 +50,7 @@ def test_token_in_the_link_is_the_one_looked_up():
     at = example(token=1)
     assert "밥을 has the ID 1." in said(at)
     assert "0·0.2 + 1·0.8 + 0·0.4 + 0·0.5 + 0·0.1 + 0·0.9 = 0.8" in said(at)
-    labels = [row["text"] for row in components(at, "grid")[0]["panels"][0]["rows"]]
+    labels = [row["text"] for row in boards(at)[0]["panels"][0]["rows"]]
     assert [label for label in labels if label.startswith("▶")] == ["▶ 밥을 1"]
 
 

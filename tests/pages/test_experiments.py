@@ -11,7 +11,7 @@ from core.view import texts
 from core.view.html import esc
 from core.view.state import CLICK
 from core.view.strip import FILES, STOPS
-from tests.support.app import components, drawn, open_page, said
+from tests.support.app import boards, components, drawn, open_page, pictures, said
 
 EN, KO = texts.load("en"), texts.load("ko")
 KEYS = [experiment.key for experiment in EXPERIMENTS]
@@ -178,9 +178,9 @@ def seen(at):
     main = re.sub('<p class="to-do">.*?</p>', "", main)
     numbers = [
         [panel | {"editable": None, "readonly": None} for panel in board["panels"]]
-        for board in components(at, "grid")
+        for board in boards(at)
     ]
-    numbers += [components(at, kind) for kind in ("picture", "vectors", "curve", "opened")]
+    numbers += [pictures(at), *(components(at, kind) for kind in ("vectors", "curve", "opened"))]
     plots = [chart.proto.spec for chart in at.get("plotly_chart")]
     return main, json.dumps(numbers, sort_keys=True), plots
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.app import components, drawn, open_page, rows, said, stacked
+from tests.support.app import boards, drawn, open_page, pictures, rows, said, stacked
 
 
 def example(preset="part-3", **query):
@@ -68,12 +68,12 @@ def test_a_model_without_blocks_gets_a_word_and_a_link():
 @pytest.mark.parametrize("words", [12, 200])
 def test_every_factor_of_both_products_is_shown_at_any_length(words):
     at = open_page("heads", model="bundled", prompt=" and the king said" * (words // 4))
-    pictures = components(at, "picture")
-    titles = [one["title"] for one in pictures]
-    titles += [panel["title"] for board in components(at, "grid") for panel in board["panels"]]
+    shown = pictures(at)
+    titles = [one["title"] for one in shown]
+    titles += [panel["title"] for board in boards(at) for panel in board["panels"]]
     for title in ("A, the shares", "V, the values", "Z = A·V", "joined", "W_O", "joined · W_O"):
         assert title in titles
-    sizes = {one["title"]: one["size"] for one in pictures}
+    sizes = {one["title"]: one["size"] for one in shown}
     assert sizes["W_O"] == [160, 160]
     assert sizes["joined"] == sizes["joined · W_O"] == [words, 160]
 
@@ -83,7 +83,7 @@ def test_a_heads_part_of_the_one_product_is_chosen_and_read():
     links = re.findall(r'<th colspan="40"[^>]*><a [^>]*data-set="head=(\d)"([^>]*)', drawn(at))
     assert [int(head) for head, _ in links] == [0, 1, 2, 3] * 2
     assert [int(head) for head, rest in links if "aria-current" in rest] == [2, 2]
-    grids = [panel for board in components(at, "grid") for panel in board["panels"]]
+    grids = [panel for board in boards(at) for panel in board["panels"]]
     weights, queries = grids[-2:]
     assert (weights["name"], queries["name"]) == ("blocks.0.attn.W_Q", "blocks.0.attn.q")
     assert weights["index"][0] == queries["index"][0] == 2 and weights["mode"] == "numbers"

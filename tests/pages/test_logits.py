@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.app import components, drawn, open_page, rows, said
+from tests.support.app import boards, drawn, open_page, pictures, rows, said
 
 
 def example(preset="part-6", **query):
@@ -114,12 +114,12 @@ def test_long_text_is_a_picture_whose_window_shows_the_token(tokens):
     words = " and the king said" * 64
     prompt = words[: len(" and the king said") * (tokens // 4)] + " and" * (tokens % 4)
     at = open_page("logits", model="bundled", prompt=prompt, token=tokens - 1)
-    (picture, *_) = [one for one in components(at, "picture") if one["title"] == "Logits"]
+    (picture, *_) = [one for one in pictures(at) if one["title"] == "Logits"]
     rows = min(tokens, 128)  # those that are computed together
     assert picture["size"] == [rows, 12] and picture["seen"] == [rows - 1, None]
     assert picture["first"] == [tokens - rows, 0]
     assert ("tokens 128 to 255" in said(at)) == (tokens == 256)
-    panels = [panel for board in components(at, "grid") for panel in board["panels"]]
+    panels = [panel for board in boards(at) for panel in board["panels"]]
     (window, *_) = [one for one in panels if one["name"].endswith("logits")]
     assert [row["at"] for row in window["rows"]] == list(range(tokens - 10, tokens))
     assert window["follow"] == 9

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.support.app import components, drawn, open_page, panels, rows, said
+from tests.support.app import boards, components, drawn, open_page, panels, pictures, rows, said
 
 
 def example(preset="part-4-mlp", **query):
@@ -160,9 +160,9 @@ def test_long_text_is_a_picture_whose_window_shows_the_token(tokens):
     words = " and the king said" * 64
     prompt = words[: len(" and the king said") * (tokens // 4)] + " and" * (tokens % 4)
     at = open_page("mlp", model="bundled", prompt=prompt, token=tokens - 1)
-    (picture, *_) = [one for one in components(at, "picture") if one["title"] == "Hidden"]
+    (picture, *_) = [one for one in pictures(at) if one["title"] == "Hidden"]
     assert picture["size"] == [tokens, 640] and picture["seen"] == [tokens - 1, None]
-    panels = [panel for board in components(at, "grid") for panel in board["panels"]]
+    panels = [panel for board in boards(at) for panel in board["panels"]]
     (window, *_) = [one for one in panels if one["name"].endswith("mlp.hidden")]
     assert [row["at"] for row in window["rows"]] == list(range(tokens - 10, tokens))
     assert window["follow"] == 9

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support.app import components, drawn, open_page, rows, said, stacked
+from tests.support.app import boards, drawn, open_page, pictures, rows, said, stacked
 
 
 def example(preset="part-4", **query):
@@ -74,12 +74,12 @@ def test_what_a_variant_lacks_gets_a_word_and_a_link(preset, word, link):
 
 def test_a_wide_model_shows_every_matrix_and_the_windows_of_a_sum_agree():
     at = open_page("norm", model="bundled")
-    titles = [one["title"] for one in components(at, "picture")]
+    titles = [one["title"] for one in pictures(at)]
     assert titles == [
         *("carried so far", "+ attention adds", "= carried on"),
         *("γ", "β", "On a common scale", "Stretched and shifted"),
     ]
-    windows = [panel for board in components(at, "grid") for panel in board["panels"]][:3]
+    windows = [panel for board in boards(at) for panel in board["panels"]][:3]
     carried, added, total = (np.array(one["values"]).reshape(6, 12) for one in windows)
     assert carried + added == pytest.approx(total, abs=1e-6)
 

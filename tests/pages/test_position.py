@@ -6,7 +6,7 @@ import pytest
 
 import core
 from core.view import engine
-from tests.support.app import components, drawn, open_page, panels, rows, said
+from tests.support.app import boards, drawn, open_page, panels, rows, said
 from tests.support.close import assert_close
 
 
@@ -78,7 +78,7 @@ def test_too_long_text_is_cut_at_the_front():
 
 def test_long_text_shows_one_row_of_the_sum():
     at = open_page("position", model="bundled", prompt="word " * 200, token=100)
-    (board,) = [board for board in components(at, "grid") if len(board["panels"]) == 3]
+    (board,) = [board for board in boards(at) if len(board["panels"]) == 3]
     assert [len(panel["rows"]) for panel in board["panels"]] == [1, 1, 1]
 
 

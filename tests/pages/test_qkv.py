@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.app import components, drawn, open_page, panels, rows, said
+from tests.support.app import boards, components, drawn, open_page, panels, rows, said
 from tests.support.close import assert_close
 
 
@@ -78,5 +78,5 @@ def test_the_picture_of_a_projection_is_clicked_to_read_its_numbers(letter):
         r'<a class="choice here" aria-current="true"[^>]*data-set="(.*?)"', drawn(at)
     )
     assert chosen == f"letter={letter}"
-    window = components(at, "grid")[0]["panels"][0]
+    window = boards(at)[0]["panels"][0]
     assert window["name"] == f"blocks.0.attn.W_{letter}" and window["mode"] == "numbers"

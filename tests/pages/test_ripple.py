@@ -10,7 +10,7 @@ import pytest
 import core
 from core.graph.op import Input
 from core.models.catalogue import load
-from tests.support.app import components, drawn, open_page, said
+from tests.support.app import boards, components, drawn, open_page, said
 
 TEXT = "나는 밥을 먹었다"
 LONGER = "In the beginning God created the"
@@ -274,6 +274,6 @@ PAGES = ("embedding", "norm", "position", "scores", "heads", "stream", "mlp", "l
 def test_a_word_that_is_new_is_nowhere_a_number_that_is_none(page, side):
     texts = {"prompt": "In the very beginning God created the", "was": LONGER}
     at = open_page(page, **texts, token=2, side=side)
-    grids = [panel for data in components(at, "grid") for panel in data["panels"]]
+    grids = [panel for data in boards(at) for panel in data["panels"]]
     assert "NaN" not in said(at)
     assert not any("NaN" in (*panel["values"], *(panel["before"] or ())) for panel in grids)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.models.catalogue import load
-from tests.support.app import click, components, drawn, open_page, rows, said
+from tests.support.app import boards, click, components, drawn, open_page, pictures, rows, said
 
 EXAMPLE = {"model": "worked-example"}
 
@@ -18,7 +18,7 @@ def example(preset="part-2", **query):
 
 def square(at, title):
     """The matrix of that title."""
-    found = [p for board in components(at, "grid") for p in board["panels"] if p["title"] == title]
+    found = [p for board in boards(at) for p in board["panels"] if p["title"] == title]
     return found[-1]
 
 
@@ -167,7 +167,7 @@ def test_the_models_own_shares_are_its_steps_and_open_as_such():
 
 def test_numbers_are_offered_for_a_click_only_where_they_are_written():
     hints = [
-        components(open_page("scores", prompt=prompt), "grid")[0]["hint"]
+        boards(open_page("scores", prompt=prompt))[0]["hint"]
         for prompt in ("the cat", "the cat " * 20)
     ]
     assert hints[0].startswith("Click a number")
@@ -195,7 +195,7 @@ def test_a_row_set_by_hand_is_said_to_be_and_what_it_adds_up_to():
     assert f"Its shares add up to {total}" in text
     assert f"On the left they add up to {total}" in text
     assert "the rows already add up to 1" not in text
-    notes = [panel["note"] for data in components(at, "grid") for panel in data["panels"]]
+    notes = [panel["note"] for data in boards(at) for panel in data["panels"]]
     by_hand = f"set shares by hand here, so the row of “먹었다” adds up to {total}"
     assert by_hand in " ".join(notes) and "that row need not add up to 1" in " ".join(notes)
     assert not any("each row adds up to 1" in note for note in notes)
@@ -213,7 +213,7 @@ def test_scores_set_by_hand_are_said_not_to_follow(step, name):
     assert f"set by hand ({name})" in said(at) and "Its shares add up to 1.00" in said(at)
     assert re.search(rf"{step}\[0, 2, 0\] = 2.5\d* +\(set by hand\)", said(at))
     assert "=  =" not in said(at) and "= = " not in said(at)
-    notes = [panel["note"] for data in components(at, "grid") for panel in data["panels"]]
+    notes = [panel["note"] for data in boards(at) for panel in data["panels"]]
     assert sum("some set by hand" in note for note in notes) == 1
 
 
@@ -222,7 +222,7 @@ LONG = {"model": "bundled", "prompt": "the cat sat on the mat and he was not her
 
 def last_panel(at, name):
     """The numbers of the last matrix of a kind, with the labels of its rows and columns."""
-    found = [p for board in components(at, "grid") for p in board["panels"] if name in p["name"]]
+    found = [p for board in boards(at) for p in board["panels"] if name in p["name"]]
     panel = found[-1]
     rows, columns = ([one["at"] for one in panel[side]] for side in ("rows", "columns"))
     return panel, np.array(panel["values"]).reshape(len(rows), len(columns)), rows, columns
@@ -251,7 +251,7 @@ def test_every_way_of_masking_can_be_read_in_numbers(way):
 
 def test_the_models_own_mask_opens_the_models_own_number():
     at = open_page("scores", **LONG, masked_by="first", dropout_side="before")
-    panels = [p for board in components(at, "grid") for p in board["panels"]]
+    panels = [p for board in boards(at) for p in board["panels"]]
     assert [p["name"] for p in panels[-2:]] == ["blocks.0.attn.weights"] * 2
     assert 'data-set="masked_by=open"' in drawn(at)
 
@@ -275,5 +275,5 @@ def test_a_share_that_was_struck_out_says_so_and_another_what_it_became():
 
 def test_pictures_of_what_the_page_works_out_are_not_mixed_up():
     at = open_page("scores", **LONG | {"prompt": LONG["prompt"] * 2}, masked_by="after")
-    drawn_ones = [one["picture"] for one in components(at, "picture")]
+    drawn_ones = [one["image"] for one in pictures(at)]
     assert len(drawn_ones) == len(set(drawn_ones)) == 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from tests.support.app import components, drawn, open_page, rows, said
+from tests.support.app import boards, drawn, open_page, rows, said
 
 
 def example(preset="block", **query):
@@ -117,13 +117,13 @@ def test_a_wide_row_says_how_its_columns_were_picked():
 
 
 def block_panels(at):
-    boards = [board["panels"] for board in components(at, "grid")]
-    return next(panels for panels in boards if panels[0]["name"] == "blocks.3.resid_in")
+    found = [board["panels"] for board in boards(at)]
+    return next(panels for panels in found if panels[0]["name"] == "blocks.3.resid_in")
 
 
 def titles(at):
-    boards = [board["panels"] for board in components(at, "grid")]
-    found = next(panels for panels in boards if panels[-1]["name"].endswith("resid_out"))
+    shown = [board["panels"] for board in boards(at)]
+    found = next(panels for panels in shown if panels[-1]["name"].endswith("resid_out"))
     return [panel["title"] for panel in found]
 
 

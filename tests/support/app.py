@@ -79,9 +79,19 @@ def components(at, name):
     return [json.loads(one.bytes) for one in found if one.component_name == f"ripple_{name}"]
 
 
+def boards(at):
+    """The data of every board of matrices, in the order of the page."""
+    return [board for grid in components(at, "grid") for board in grid["boards"]]
+
+
+def pictures(at):
+    """The data of every picture of a large matrix."""
+    return [board["picture"] for board in boards(at) if board.get("picture")]
+
+
 def panels(at):
     """Every matrix of the page by title: its rows of numbers. Of several, the last."""
-    shown = [panel for board in components(at, "grid") for panel in board["panels"]]
+    shown = [panel for board in boards(at) for panel in board["panels"]]
     return {panel["title"]: in_rows(panel["values"], len(panel["columns"])) for panel in shown}
 
 

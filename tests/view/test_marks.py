@@ -12,13 +12,13 @@ from core.models.catalogue import load
 from core.view import (
     heads_pictures,
     html,
-    matrix,
     norm_residual,
     overview_belt,
     qkv_pictures,
     vector,
+    window,
 )
-from core.view.board import board, image
+from core.view.board import board, image, shared
 from core.view.compare import Comparison, marked
 from core.view.cut import cut
 from core.view.look import Look
@@ -125,15 +125,15 @@ def test_a_difference_from_nothing_is_the_word_new(name, head):
     gap[old == -np.inf] = 0.0
     np.testing.assert_allclose(values[kept].astype(float), gap, rtol=1e-8, atol=1e-12)
     assert "new" in board(look, [found.window((1, 0), (1, 2))])["panels"][0]["values"]
-    assert board(look, [found])["words"]["new"] == "new"
+    assert shared(look)["words"]["new"] == "new"
 
 
 def test_a_picture_of_a_difference_is_not_the_one_of_the_numbers_after():
     look, index = inserted("difference"), (None, None)
     plain = cut(look.trace, "embed.sum", index)
     gap = marked(plain, look.compared, "difference")
-    after = matrix._image(look, marked(plain, look.compared, "after"))
-    assert matrix._image(look, gap) != after
+    after = window.picture(look, marked(plain, look.compared, "after"))
+    assert window.picture(look, gap) != after
     assert image(gap) == image(replace(gap, values=np.nan_to_num(gap.values), new=None))
 
 

@@ -16,8 +16,8 @@ from core.view.board import board, image, numbers
 from core.view.cut import cut, digits_for
 from core.view.figures import pooled
 from core.view.look import Look
-from core.view.matrix import _start, corner_of, is_large
 from core.view.texts import speaker
+from core.view.window import _start, asked_for, corner_of, is_large
 
 APP = str(Path(__file__).parents[1] / "e2e" / "matrix_app.py")
 HOSTILE = "<img src=x onerror=alert(1)> $x$ **b** ![i](https://example.org/i.png)"
@@ -213,13 +213,26 @@ def test_a_window_keeps_labels_and_elements(trace):
 @pytest.mark.parametrize(
     "state",
     [
-        *(None, {}, {"corner": "x"}, {"corner": {}}, {"corner": {"corner": "x"}}),
-        *({"corner": {"corner": at}} for at in ([1], [None, 2], [-5, 99], [1, 2])),
+        *(None, {}, {"corners": "x"}, {"corners": []}, {"corners": ["x"]}, {"corners": [{}]}),
+        *({"corners": [{"corner": at}]} for at in ("x", [1, 2])),
+        *({"corners": [{"corner": at, "seen": [None, None]}]} for at in ([1], [None, 2], [0.5, 1])),
+        *({"corners": [{"corner": [1, 2], "seen": seen}]} for seen in ("x", [1], [math.nan, None])),
     ],
 )
-def test_a_window_is_always_inside(state):
+def test_nonsense_moves_no_window(state):
+    assert asked_for(state, 0) is None
+
+
+def test_each_window_of_an_element_is_moved_by_itself():
+    moved = [{"corner": [3, 4], "seen": [None, 2]}, None, {"corner": [5, 6], "seen": [1, None]}]
+    assert [asked_for({"corners": moved}, i) for i in range(4)] == [*moved, None]
+
+
+@pytest.mark.parametrize("corner", [[0, 0], [-5, 99], [1, 2], [10**30, -(10**30)]])
+def test_a_window_is_always_inside(corner):
     for seen in ([None, None], [19, None], [0, 29]):
-        row, column = corner_of(state, (20, 30), (12, 12), seen)
+        asked = {"corner": corner, "seen": [None, None]}
+        row, column = corner_of(asked, (20, 30), (12, 12), seen)
         assert 0 <= row <= 8
         assert 0 <= column <= 18
 
@@ -227,7 +240,7 @@ def test_a_window_is_always_inside(state):
 def test_a_window_shows_the_row_where_we_look_until_it_is_moved_away():
     assert corner_of(None, (256, 12), (10, 12), [255, None]) == [246, 0]
     assert corner_of(None, (256, 12), (10, 12), [3, None]) == [0, 0]
-    moved = {"corner": {"corner": [100, 0], "seen": [255, None]}}
+    moved = {"corner": [100, 0], "seen": [255, None]}
     assert corner_of(moved, (256, 12), (10, 12), [255, None]) == [100, 0]  # by hand
     assert corner_of(moved, (256, 12), (10, 12), [104, None]) == [100, 0]  # there already
     assert corner_of(moved, (256, 12), (10, 12), [254, None]) == [245, 0]
@@ -245,7 +258,7 @@ def test_a_window_begins_where_the_row_is_largest_until_it_is_moved_away(trace):
     assert _start(large, [None, None], [10, 8]) is None
     assert _start(large, [255, 3], [10, 8]) is None  # a number that is looked at is shown
     assert corner_of(None, (256, 256), (10, 8), [255, None], 96) == [246, 96]
-    moved = {"corner": {"corner": [100, 7], "seen": [255, None]}}
+    moved = {"corner": [100, 7], "seen": [255, None]}
     assert corner_of(moved, (256, 256), (10, 8), [255, None], 50) == [100, 7]  # another head
     assert corner_of(moved, (256, 256), (10, 8), [9, None], 248) == [9, 248]
 

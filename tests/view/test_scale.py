@@ -12,7 +12,7 @@ from core.view import engine, scale
 from core.view.elements import role
 from core.view.figures import NEGATIVE, POSITIVE, degree, strength
 from core.view.texts import speaker
-from tests.support.app import components, drawn, open_page
+from tests.support.app import boards, drawn, open_page
 
 PAGES = "overview embedding position qkv scores heads norm mlp logits stream"
 LONG = "It is a truth universally acknowledged, that a single man in possession of a good fortune"
@@ -64,7 +64,7 @@ def marks(end):
 def test_matrices_of_all_pages_and_prompts_agree(pages, reference):
     found = {}
     for page in pages:
-        for board in components(page, "grid"):
+        for board in boards(page):
             for panel in board["panels"]:
                 if panel["kind"] == "signed":
                     ends = found.setdefault(role(panel["name"]), set())
@@ -91,7 +91,7 @@ def test_legends_of_all_pages_are_those_of_the_table(pages, reference):
         ends = [tuple(re.findall("<span>(.*?)</span>", html.unescape(one))) for one in written]
         ends += [
             tuple(legend["ends"])
-            for board in components(page, "grid")
+            for board in boards(page)
             for legend in board["legends"]
             if legend["kind"] == "signed"
         ]

@@ -23,7 +23,7 @@ class Editor {
     // No `inputmode`: keypads of digits lack the minus, the slash or the e of some numbers.
     const attributes = {
       type: "text", size: 9, enterkeyhint: "done", autocomplete: "off", spellcheck: "false",
-      "aria-label": label, "aria-describedby": "complaint",
+      "aria-label": label, "aria-describedby": view.board.complaint.id,
     };
     for (const [name, value] of Object.entries(attributes)) this.input.setAttribute(name, value);
     this.input.value = typed ?? this.initial;

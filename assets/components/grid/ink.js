@@ -3,10 +3,11 @@
 const LEVELS = 250; // shades of a colour; more than an eye can tell apart
 
 class Ink {
-  constructor(style, colours) {
+  constructor(colours) {
+    const style = getComputedStyle(document.querySelector(".stApp"));
     this.colours = colours;
-    this.page = rgbOf(style.getPropertyValue("--st-background-color").trim() || "#ffffff");
-    this.text = rgbOf(style.getPropertyValue("--st-text-color").trim() || "#1c2430");
+    this.page = rgbOf(style.backgroundColor);
+    this.text = rgbOf(style.color);
     this.name = `${this.page} ${this.text}`;
     this.known = new Map();
   }
@@ -27,4 +28,17 @@ class Ink {
     if (contrast(over, this.text) >= 4.5) return [background, ""];
     return [background, contrast(over, [0, 0, 0]) > contrast(over, [255, 255, 255]) ? "#000" : "#fff"];
   }
+}
+
+// The page is asked for its colours once in a frame: after each component that was drawn the browser
+// would work out every style anew.
+let latest = null;
+let asked = false;
+function inkNow(colours) {
+  if (asked) return latest;
+  asked = true;
+  requestAnimationFrame(() => { asked = false; });
+  const ink = new Ink(colours);
+  if (ink.name !== latest?.name) latest = ink;
+  return latest;
 }

@@ -61,7 +61,7 @@ class Panel {
     this.table = make("table");
     this.table.setAttribute("role", "grid");
     this.table.setAttribute("aria-multiselectable", "true");
-    this.table.setAttribute("aria-describedby", "keys");
+    this.table.setAttribute("aria-describedby", this.board.keys.id);
     this.table.setAttribute("aria-rowcount", rows.length + 1);
     this.table.setAttribute("aria-colcount", columns.length + 1);
     const top = make("tr", "", make("thead", "", this.table));

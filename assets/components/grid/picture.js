@@ -1,58 +1,44 @@
-// A large matrix as a picture, and a window on it whose numbers are shown below.
-
-const pictures = new WeakMap();
-
-export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".picture");
-  if (!pictures.has(root)) pictures.set(root, new Picture(root));
-  pictures.get(root).draw(data, setStateValue);
-}
+// A large matrix as a picture, and on it the window whose numbers are shown beside or below it.
 
 class Picture {
-  constructor(root) {
-    this.title = make("h4", "title", root);
-    this.note = make("div", "note", root);
-    this.frame = make("div", "frame", root);
+  // ask: tells the server where the window is to be.
+  constructor(box, ask) {
+    this.ask = ask;
+    this.root = make("div", "picture");
+    box.prepend(this.root);
+    this.title = make("h4", "title", this.root);
+    this.note = make("div", "note", this.root);
+    this.frame = make("div", "frame", this.root);
     this.image = make("img", "", this.frame);
     this.image.alt = "";
     this.image.draggable = false;
     this.window = make("div", "window", this.frame);
-    this.says = make("p", "says", root);
-    this.place = make("p", "place", root);
-    this.place.setAttribute("aria-live", "polite");
+    this.size = make("p", "size", this.root);
+    this.shown = make("p", "shown", this.root);
+    this.shown.setAttribute("aria-live", "polite");
     this.frame.tabIndex = 0;
     this.frame.setAttribute("role", "application");
-    this.asked = { corner: [0, 0] };
     this.listen();
   }
 
-  draw(data, set) {
-    this.set = set;
-    const fresh = this.data && String(this.data.size) !== String(data.size);
-    this.data = data;
+  draw(data) {
+    const drawn = JSON.stringify(data);
+    if (drawn === this.drawn) return;
+    Object.assign(this, { data, drawn });
     this.title.textContent = data.title;
     this.note.textContent = data.note;
     this.title.hidden = !data.title;
     this.note.hidden = !data.note;
-    this.says.textContent = data.says;
+    this.size.textContent = data.says;
     this.frame.setAttribute("aria-label", data.label);
-    if (this.image.src !== data.picture) this.image.src = data.picture;
+    if (this.image.src !== data.image) this.image.src = data.image;
     const [rows, columns] = data.size;
     this.frame.style.setProperty("--ratio", clamp(columns / rows, 0.5, 8));
     this.frame.style.setProperty("--rows", rows); // few rows need not be high
-    if (fresh) this.asked = { corner: [0, 0] };
-    this.move(this.wanted());
-  }
-
-  // Where the window was put; where something else is to be seen since then, moved to show it.
-  // A row is to be seen where it is largest, which begins at column `start`.
-  // core/view/matrix.py finds the same.
-  wanted() {
-    const { data: { seen, start, window }, asked } = this;
-    if (String(seen) === String(asked.seen)) return asked.corner;
-    const [row, column] = asked.corner.map((place, i) =>
-      seen[i] === null ? place : clamp(place, seen[i] - window[i] + 1, seen[i]));
-    return [row, start ?? column];
+    this.asked ??= data.asked;
+    // It stays where it was put until the server has heard of it.
+    const heard = JSON.stringify(this.asked) === JSON.stringify(data.asked);
+    if (heard && !this.dragging && !this.waiting) this.move(data.corner);
   }
 
   move(corner) {
@@ -65,7 +51,7 @@ class Picture {
       const start = place + this.data.first[i]; // a picture may show a part, as rows 896 to 1023
       return `${start}–${start + window[i] - 1}`;
     });
-    this.place.textContent = this.data.place.replace("{rows}", shownRows).replace("{columns}", shownColumns);
+    this.shown.textContent = this.data.place.replace("{rows}", shownRows).replace("{columns}", shownColumns);
   }
 
   // Where the pointer is, in cells, as the middle of the window.
@@ -77,7 +63,8 @@ class Picture {
 
   settle() {
     this.asked = { corner: this.corner, seen: this.data.seen };
-    this.set("corner", this.asked);
+    this.waiting = null;
+    this.ask();
   }
 
   listen() {
