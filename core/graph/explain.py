@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from torch import Tensor
 
@@ -56,6 +57,40 @@ class Term:
         )
 
 
+Part = TypeVar("Part", Factor, Term)
+
+
+class Line(Sequence[Part]):
+    """Factors or terms in a row. All values are at hand; each part is made when it is looked at.
+
+    Of a sum of a thousand products people read six.
+    """
+
+    def __init__(self, values: Sequence[float], make: Callable[[int], Part]) -> None:
+        """make: the part at a place."""
+        self.values, self._make = values, make
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, i: int) -> Part:
+        return self._make(range(len(self))[i])
+
+    def followed_by(self, others: Sequence[Part]) -> Line[Part]:
+        """Both in one line."""
+        n = len(self)
+        values = [*self.values, *values_of(others)]
+        return Line(values, lambda i: self[i] if i < n else others[i - n])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+
+def values_of(parts: Sequence[Part]) -> Sequence[float]:
+    """The value of each."""
+    return parts.values if isinstance(parts, Line) else [part.value for part in parts]
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Where one element came from: `value` is the sum of `terms` up to rounding.
@@ -67,14 +102,15 @@ class Explanation:
     name: str
     index: tuple[int, ...]
     value: float
-    terms: tuple[Term, ...]
+    terms: Sequence[Term]
     edited: bool = False
 
     def largest(self, count: int) -> tuple[tuple[Term, ...], float, int]:
         """The `count` largest terms in their own order, the sum of the others and their number."""
-        ranked = sorted(range(len(self.terms)), key=lambda i: -abs(self.terms[i].value))
+        values = values_of(self.terms)
+        ranked = sorted(range(len(values)), key=lambda i: -abs(values[i]))
         shown = sorted(ranked[:count])
-        rest = [self.terms[i].value for i in ranked[count:]]
+        rest = [values[i] for i in ranked[count:]]
         return tuple(self.terms[i] for i in shown), math.fsum(rest), len(rest)
 
     @property
@@ -118,18 +154,21 @@ class Operand:
         """The element at `index` as a factor."""
         return Factor(float(self.value[index]), (Ref(self.name, index),), text)
 
-    def line(self, *index: int | slice) -> list[Factor]:
+    def line(self, *index: int | slice) -> Line[Factor]:
         """The elements along the one axis of `index` that is a slice, read in one go."""
         axis = next(i for i, part in enumerate(index) if isinstance(part, slice))
-        return [
-            Factor(value, (Ref(self.name, (*index[:axis], i, *index[axis + 1 :])),))
-            for i, value in enumerate(self.value[index].tolist())
-        ]
+        values = self.value[index].tolist()
+
+        def factor(i: int) -> Factor:
+            return Factor(values[i], (Ref(self.name, (*index[:axis], i, *index[axis + 1 :])),))
+
+        return Line(values, factor)
 
 
-def products(left: list[Factor], right: list[Factor]) -> tuple[Term, ...]:
+def products(left: Line[Factor], right: Line[Factor]) -> Line[Term]:
     """The terms of a dot product."""
-    return tuple(Term(pair) for pair in zip(left, right, strict=True))
+    values = [a * b for a, b in zip(left.values, right.values, strict=True)]
+    return Line(values, lambda i: Term((left[i], right[i])))
 
 
 def number(value: float) -> str:

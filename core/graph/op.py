@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -69,7 +70,7 @@ class Op(ABC):
         """The value of the whole step."""
 
     @abstractmethod
-    def explain(self, index: Index, *inputs: Operand) -> tuple[Term, ...]:
+    def explain(self, index: Index, *inputs: Operand) -> Sequence[Term]:
         """The element at `index` as terms that sum to it."""
 
     @abstractmethod

@@ -235,3 +235,14 @@ def test_a_variance_without_a_root_is_explained(variance):
     found = trace.explain("blocks.0.ln_2.normed", (1, 0))
     assert not math.isfinite(found.value)
     assert not math.isfinite(found.terms[0].factors[1].value)
+
+
+def test_a_long_sum_has_the_values_of_its_terms_before_these_are_made():
+    """In each op whose terms are a line, with and without a bias."""
+    trace = random_model("gpt2", torch.float32).trace(IDS)
+    for name in ("attn.q", "attn.scores", "attn.heads", "mlp.hidden", "ln_1.mean", "ln_1.var"):
+        terms = trace.explain(f"blocks.0.{name}", (0,) * len(trace.shape(f"blocks.0.{name}"))).terms
+        assert list(terms.values) == [term.value for term in terms]
+        assert len(terms) == len(list(terms)) and terms[-1] == list(terms)[-1]
+        with pytest.raises(IndexError):
+            terms[len(terms)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.graph.explain import Factor, Operand, Ref, Term, number, products
+from core.graph.explain import Factor, Line, Operand, Ref, Term, number, products
 from core.graph.op import Index, Op, Shape, Variable
 
 ALL = slice(None)
@@ -28,7 +28,7 @@ class QueryKey(Op):
 
     def explain(
         self, index: Index, q: Operand, k: Operand, past: Operand | None = None
-    ) -> tuple[Term, ...]:
+    ) -> Line[Term]:
         head, query, key = index
         source, key = cached_or_new(key, k, past)
         return products(
@@ -141,12 +141,12 @@ class WeightedSum(Op):
 
     def explain(
         self, index: Index, weights: Operand, v: Operand, past: Operand | None = None
-    ) -> tuple[Term, ...]:
+    ) -> Line[Term]:
         head, query, column = index
         kv_head = shared_head(head, weights, v)
         values = v.line(kv_head, ALL, column)
         if past is not None:
-            values = past.line(kv_head, ALL, column) + values
+            values = past.line(kv_head, ALL, column).followed_by(values)
         return products(weights.line(head, query, ALL), values)
 
     def code(

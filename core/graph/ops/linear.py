@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.graph import one_row
-from core.graph.explain import Factor, Operand, Term, products
+from core.graph.explain import Factor, Line, Operand, Term, products
 from core.graph.op import Index, Op, Shape, Variable
 from core.graph.packed import Packed, side_by_side
 
@@ -45,11 +45,13 @@ class Affine(Op):
 
     def explain(
         self, index: Index, x: Operand, weight: Operand, bias: Operand | None = None
-    ) -> tuple[Term, ...]:
+    ) -> Line[Term]:
         *head, pos, column = index
         place = (column, ALL) if self.transposed else (ALL, column)
         terms = products(x.line(pos, ALL), weight.line(*head, *place))
-        return terms if bias is None else (*terms, Term((bias.at(*head, column),)))
+        if bias is None:
+            return terms
+        return terms.followed_by([Term((bias.at(*head, column),))])
 
     def code(
         self, out: Variable, x: Variable, weight: Variable, bias: Variable | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.graph.explain import Factor, Operand, Term, number
+from core.graph.explain import Factor, Line, Operand, Term, number
 from core.graph.op import Index, Op, Shape, Variable
 
 ALL = slice(None)
@@ -31,9 +31,11 @@ class Mean(RowStatistic):
     def compute(self, x: Tensor) -> Tensor:
         return x.mean(-1)
 
-    def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
+    def explain(self, index: Index, x: Operand) -> Line[Term]:
         row = x.line(*index, ALL)
-        return tuple(Term((factor, one_over(len(row)))) for factor in row)
+        share = one_over(len(row))
+        values = [value * share.value for value in row.values]
+        return Line(values, lambda i: Term((row[i], share)))
 
     def code(self, out: Variable, x: Variable) -> str:
         return f"{out} = {x}.mean(dim=-1)"
@@ -46,10 +48,10 @@ class Variance(RowStatistic):
     def compute(self, x: Tensor, mean: Tensor) -> Tensor:
         return (x - mean.unsqueeze(-1)).square().mean(-1)
 
-    def explain(self, index: Index, x: Operand, mean: Operand) -> tuple[Term, ...]:
+    def explain(self, index: Index, x: Operand, mean: Operand) -> Line[Term]:
         row, centre = x.line(*index, ALL), mean.at(*index)
-        away = [distance(factor, centre) for factor in row]
-        return tuple(Term((d, d, one_over(len(row)))) for d in away)
+        away = Line([v - centre.value for v in row.values], lambda i: distance(row[i], centre))
+        return squares(away)
 
     def code(self, out: Variable, x: Variable, mean: Variable) -> str:
         return f"{out} = ({x} - {mean}[:, None]).square().mean(dim=-1)"
@@ -62,9 +64,8 @@ class MeanSquare(RowStatistic):
     def compute(self, x: Tensor) -> Tensor:
         return x.square().mean(-1)
 
-    def explain(self, index: Index, x: Operand) -> tuple[Term, ...]:
-        row = x.line(*index, ALL)
-        return tuple(Term((factor, factor, one_over(len(row)))) for factor in row)
+    def explain(self, index: Index, x: Operand) -> Line[Term]:
+        return squares(x.line(*index, ALL))
 
     def code(self, out: Variable, x: Variable) -> str:
         return f"{out} = {x}.square().mean(dim=-1)"
@@ -116,6 +117,13 @@ class ScaleShift(Op):
         self, out: Variable, normed: Variable, gamma: Variable, beta: Variable | None = None
     ) -> str:
         return f"{out} = {normed} * {gamma}" + (f" + {beta}" if beta else "")
+
+
+def squares(row: Line[Factor]) -> Line[Term]:
+    """The terms of the mean of the squares."""
+    share = one_over(len(row))
+    values = [value * value * share.value for value in row.values]
+    return Line(values, lambda i: Term((row[i], row[i], share)))
 
 
 def one_over(count: int) -> Factor:
