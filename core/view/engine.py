@@ -46,6 +46,12 @@ def entries() -> dict[str, catalogue.ModelEntry]:
     return {entry.key: entry for entry in found}
 
 
+def is_here(key: str) -> bool:
+    """Whether the files of this one are here: the others are not looked for."""
+    entry = catalogue.entry(key)
+    return entry is not None and entry.available
+
+
 def load(key: str, variant: str) -> Model:
     """A model, loaded when first asked for. variant: see `Model.variant`.
 

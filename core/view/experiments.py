@@ -129,7 +129,7 @@ def start(state: State, experiment: Experiment, **more: str) -> dict[str, object
 
 def row(look: Look, page: str) -> str:
     """At the end of a page: the experiments that belong there."""
-    here = [e for e in available() if target(e.stop)[0] == page]
+    here = [e for e in EXPERIMENTS if target(e.stop)[0] == page and engine.is_here(e.model)]
     if not here or page == PAGE:
         return ""
     t, state = look.t, look.state

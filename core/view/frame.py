@@ -263,7 +263,7 @@ def examples(view: View, names: tuple[str, ...]) -> None:
     links = []
     for name in names:
         prompt, model = view.t(f"overview.try.{name}.prompt"), view.t(f"overview.try.{name}.model")
-        if model in engine.entries():
+        if engine.is_here(model):
             links.append(
                 tag(
                     "a",

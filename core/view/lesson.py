@@ -129,7 +129,7 @@ class Lesson:
 
     def elsewhere(self, key: str, **changes: object) -> None:
         """A friendly word where this model lacks the step, and a link to where it can be seen."""
-        if changes.get("model", self.view.model.key) not in engine.entries():
+        if not engine.is_here(changes.get("model", self.view.model.key)):
             changes = {}
         link = tag(
             "a", esc(self.text(f"{key}.link")), cls="pill", **self.view.state.link(**changes)

@@ -25,7 +25,7 @@ from core.view.texts import Text
 PATHS = "_model_paths"  # session: the files of their own that this visitor opened
 TYPED, WANTED = "_model_path", "_model_wanted"  # session: the widgets'
 AWAITED = "_model_awaited"  # session: what this visitor asked to be fetched
-UNFOLDED = "_model_more"  # session: stays so once it was used
+UNFOLDED = "_model_more"  # session: whether it is; what it holds is drawn only then
 MOST_PATHS, PATH_LIKE = 8, "/home/me/my-gpt"
 
 
@@ -33,17 +33,24 @@ def draw(t: Text) -> None:
     """Folded: what can be added to the models."""
     if not host.may_add_models():
         return
+    fold = st.expander(t("more.title"), key=UNFOLDED, on_change="rerun")
+    if fold.open or _runs(st.session_state.get(AWAITED, "")):
+        with fold:
+            _ways(t)
+
+
+def _ways(t: Text) -> None:
+    """To fetch one that the catalogue knows, or to name a path."""
     missing = [entry for entry in catalogue.models() if entry.download and not entry.available]
-    with st.expander(t("more.title"), expanded=st.session_state.get(UNFOLDED, False)):
-        if missing:
-            _fetch(t, missing)
-        st.text_input(
-            t("more.path"),
-            key=TYPED,
-            placeholder=PATH_LIKE,
-            help=t("more.path_help"),
-            on_change=_open,
-        )
+    if missing:
+        _fetch(t, missing)
+    st.text_input(
+        t("more.path"),
+        key=TYPED,
+        placeholder=PATH_LIKE,
+        help=t("more.path_help"),
+        on_change=_open,
+    )
 
 
 def paths() -> list[str]:
@@ -108,7 +115,11 @@ def _fetch(t: Text, missing: list[catalogue.ModelEntry]) -> None:
     if st.session_state.get(WANTED) not in entries:
         st.session_state[WANTED] = next(filter(_runs, entries), missing[0].key)
     key = st.selectbox(
-        t("more.which"), list(entries), key=WANTED, format_func=lambda key: title(t, key)
+        t("more.which"),
+        list(entries),
+        key=WANTED,
+        persist_state="session",
+        format_func=lambda key: title(t, key),
     )
     free = free_memory(pick_device())
     warning = t("more.too_large", free=bytes_in_words(free)) if entries[key].memory > free else ""

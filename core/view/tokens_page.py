@@ -43,7 +43,7 @@ def words(view: View) -> None:
     _step(2, t("tokens.words.title"), says + pictures.word_list(t, tokenizer, ids))
     result = pictures.token_list(t, tokenizer, ids, 0)
     _step(3, t("tokens.ids.title"), para(t("tokens.ids.says_words"), "says") + result)
-    if engine.FIRST_CHOICE in engine.entries():
+    if engine.is_here(engine.FIRST_CHOICE):
         link = tag(
             "a",
             esc(t("tokens.words.real")),

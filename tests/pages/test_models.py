@@ -40,6 +40,13 @@ def chosen(at):
     return at.session_state["model"]
 
 
+def unfolded(**query):
+    """The overview with what can be added to the models."""
+    at = open_page("overview", **query)
+    at.session_state[model_more.UNFOLDED] = True
+    return rerun(at)
+
+
 def button(at, label):
     return next(found for found in at.button if found.label == label)
 
@@ -65,7 +72,7 @@ def test_from_elsewhere_a_path_is_nothing_at_all(folder):
 
 
 def test_what_cannot_be_opened_leaves_the_model_there_was(folder, at_home):
-    at = open_page("overview", model="worked-example", preset="part-2")
+    at = unfolded(model="worked-example", preset="part-2")
     (folder / "model.safetensors").write_bytes(b"cut")
     at.text_input(key=model_more.TYPED).set_value(str(folder))
     rerun(at)
@@ -75,7 +82,7 @@ def test_what_cannot_be_opened_leaves_the_model_there_was(folder, at_home):
 
 
 def test_a_path_that_is_typed_is_opened(folder, at_home):
-    at = open_page("overview")
+    at = unfolded()
     at.text_input(key=model_more.TYPED).set_value(f' "{folder}" ')
     rerun(at)
     assert chosen(at) == str(folder)
@@ -88,7 +95,7 @@ def test_the_field_of_a_page_that_is_left_may_call_without_a_text():
 
 
 def test_typing_it_again_reads_it_anew(folder, at_home):
-    at = open_page("overview", model=folder)
+    at = unfolded(model=folder)
     before = engine.load(str(folder), "")
     gpt2(tie_word_embeddings=False).save_pretrained(folder)
     at.text_input(key=model_more.TYPED).set_value(str(folder))
@@ -106,8 +113,13 @@ def test_a_link_to_a_model_that_is_not_here(monkeypatch, at_home_too, words):
     assert words in said(at)
 
 
-def test_what_there_is_to_know_before_fetching(at_home):
+def test_what_is_folded_away_is_not_drawn(at_home):
     at = open_page("overview")
+    assert not at.text_input and "548 MB" not in said(at)
+
+
+def test_what_there_is_to_know_before_fetching(at_home):
+    at = unfolded()
     text = said(at)
     known = "124,439,808", "548 MB", "498 MB", "MIT", "huggingface.co/openai-community/gpt2"
     assert all(words in text for words in known)
@@ -116,7 +128,7 @@ def test_what_there_is_to_know_before_fetching(at_home):
 
 def test_a_model_too_large_for_the_memory_is_said_before_fetching(at_home, monkeypatch):
     monkeypatch.setattr(model_more, "free_memory", lambda device: 497_000_000)
-    assert "has 497 MB of memory free, which is not enough for it" in said(open_page("overview"))
+    assert "has 497 MB of memory free, which is not enough for it" in said(unfolded())
 
 
 def test_a_model_of_the_hub_that_is_here_can_be_chosen(folder, monkeypatch):
@@ -175,7 +187,7 @@ def test_a_download_shows_how_far_it_is_and_says_when_it_is_done(folder, at_home
     downloads = Downloads(fetch)
     monkeypatch.setattr(model_more, "downloads", lambda: downloads)
     monkeypatch.setattr(catalogue, "_cached", lambda repo, *older: here.get(repo))
-    at = open_page("overview")
+    at = unfolded()
     button(at, "Fetch it").click()
     rerun(at)
     assert begun.wait(PATIENCE)
@@ -201,7 +213,7 @@ def test_a_download_can_be_stopped_by_a_button(at_home, monkeypatch):
 
     downloads = Downloads(fetch)
     monkeypatch.setattr(model_more, "downloads", lambda: downloads)
-    at = open_page("overview")
+    at = unfolded()
     button(at, "Fetch it").click()
     rerun(at)
     assert begun.wait(PATIENCE)
@@ -221,7 +233,7 @@ def test_why_a_download_failed_is_said(at_home, monkeypatch):
     downloads = Downloads(fetch)
     downloads.start(REPO).wait(PATIENCE)
     monkeypatch.setattr(model_more, "downloads", lambda: downloads)
-    assert "the Hugging Face hub cannot be reached" in said(open_page("overview"))
+    assert "the Hugging Face hub cannot be reached" in said(unfolded())
 
 
 def numbers(at):
