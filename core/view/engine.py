@@ -21,6 +21,8 @@ from core.view.precision import ROUGH
 
 FIRST_CHOICE = "bundled"
 LONG = 256  # tokens beyond which few traces are kept: the stream alone may take 150 MB
+# How a cache tells token IDs apart; one by one, as Streamlit does it, a thousand take 20 ms.
+BY_TEXT = {tuple: repr}
 _holders: list = []  # see `holds_traces`
 
 
@@ -111,13 +113,13 @@ def trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
 
 
 @holds_traces
-@st.cache_resource(max_entries=16, show_spinner=False)
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=BY_TEXT)
 def _short_trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     return load(key, variant).trace(ids)
 
 
 @holds_traces
-@st.cache_resource(max_entries=4, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=BY_TEXT)
 def _long_trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     return load(key, variant).trace(ids)
 
@@ -132,13 +134,13 @@ def compared(
 
 
 @holds_traces
-@st.cache_resource(max_entries=24, show_spinner=False)
+@st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=BY_TEXT)
 def _short_compared(*what) -> Comparison:
     return _compare(*what)
 
 
 @holds_traces
-@st.cache_resource(max_entries=4, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=BY_TEXT)
 def _long_compared(*what) -> Comparison:
     return _compare(*what)
 
@@ -152,7 +154,7 @@ def _compare(
     return Comparison(before, applied, rows)
 
 
-@st.cache_data(max_entries=48, show_spinner=False)
+@st.cache_data(max_entries=48, show_spinner=False, hash_funcs=BY_TEXT)
 def drawn(name: str, identity: tuple, _draw: Callable[[], str]) -> str:
     """HTML that takes a while to build, kept for whoever looks at the same thing again.
 

@@ -103,7 +103,7 @@ def _pooled_rows(values: np.ndarray, most: int) -> np.ndarray:
     if step <= 1:
         return values
     values = np.ascontiguousarray(values)
-    seen = np.where(np.isneginf(values), np.inf, values)
+    seen = np.where(values == -np.inf, np.inf, values)
     high, low = values[::step].copy(), seen[::step].copy()
     for i in range(1, step):
         n = len(values[i::step])  # the last block may have fewer rows

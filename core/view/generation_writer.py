@@ -50,7 +50,7 @@ def _trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
 
 
 @engine.holds_traces
-@st.cache_resource(max_entries=12, show_spinner=False)
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=engine.BY_TEXT)
 def _short_trace(key: str, variant: str, ids: tuple[int, ...]) -> PromptTrace:
     return engine.load(key, variant).trace(ids)
 
@@ -64,7 +64,7 @@ def _compared(
 
 
 @engine.holds_traces
-@st.cache_resource(max_entries=12, show_spinner=False)
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=engine.BY_TEXT)
 def _short_compared(
     key: str, variant: str, ids: tuple[int, ...], before: tuple[int, ...], edits: str
 ) -> Comparison:

@@ -21,7 +21,9 @@ class BadPacking(ValueError):
 
 def pack(text: str) -> str:
     """The text as it stands in an address."""
-    if not text.startswith(MARK) and len(quote(text)) <= READABLE:
+    # To quote makes no text shorter, and a link has it several times in each run.
+    is_short = len(text) <= READABLE and len(quote(text)) <= READABLE
+    if is_short and not text.startswith(MARK):
         return text
     packed = zlib.compress(text.encode("utf-8"), level=9)
     return MARK + base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
