@@ -90,10 +90,11 @@ class State:
 
     def text(self, key: str, default: str) -> str:
         """Any text. One that nobody touched follows its default when that changes."""
-        if self._seen.get(key) == (default, st.session_state.get(key)):
-            return st.session_state[key]  # a page asks for each of its numbers whether it is open
+        value = st.session_state.get(key)
+        if self._seen.get(key) == (default, value):
+            return value  # a page asks for each of its numbers whether it is open
         bases = st.session_state.setdefault(BASES, {})
-        untouched = st.session_state.get(key) == bases.get(key)
+        untouched = value == bases.get(key)
         bases[key] = default
         asked = self._unpacked(key)
         if asked is None and untouched:
