@@ -91,7 +91,9 @@ function scrollTo(anchor) {
 // the Tab key. Pictures and tables find their size after the page was drawn.
 function reachScrollers() {
   for (const box of document.querySelectorAll(".stMain .scroll")) {
-    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    if (wide === box.hasAttribute("tabindex")) continue;
+    if (wide) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
 }
@@ -112,6 +114,11 @@ function showChosen() {
       box.scrollLeft += cell.left - place.left - (place.width - cell.width) / 2;
     }
   }
+}
+
+function look() {
+  showStop();
+  reachScrollers();
 }
 
 // A part that somebody folded or opened stays so when it is drawn again.
@@ -145,7 +152,7 @@ export default function (component) {
   ripple.component = component;
   document.body.dataset.ripplePage = component.data.page;
   document.documentElement.lang = component.data.language;
-  requestAnimationFrame(() => setTimeout(showStop)); // after a layout, which asking costs otherwise
+  requestAnimationFrame(() => setTimeout(look)); // after a layout, which asking costs otherwise
   setTimeout(reachScrollers, SETTLING);
   setTimeout(showChosen, SETTLING);
   arrive(component.data);

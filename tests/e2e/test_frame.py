@@ -99,10 +99,11 @@ def test_deep_link_on_a_fresh_server(fresh_server, new_page, settled, expect):
     expect(box(page)).to_have_value("안녕")
 
 
-def test_the_frame_stays_from_page_to_page(fresh_server, new_page, settled):
+def test_the_frame_stays_from_page_to_page(fresh_server, new_page, settled, expect):
     """Also for the first visitor, if a deep link brought them: Streamlit runs no app.py then."""
     page = new_page(base_url=fresh_server().url)
     page.goto("/qkv")
+    expect(page.locator(".strip")).to_be_visible()
     settled(page)
     frame = "document.querySelectorAll('.stSidebar .stSlider, .st-key-way, .st-key-ripple_parts')"
     count = page.evaluate(f"(window.frameBefore = [...{frame}]).length")

@@ -23,7 +23,7 @@ class Boards {
 
   leave() {
     journal.leave(this);
-    this.places.forEach((place) => place.board.leave());
+    this.places.forEach((place) => place.leave());
   }
 
   draw({ boards, ack, ...shared }, setState, setTrigger) {
@@ -70,13 +70,22 @@ class Place {
   draw({ picture, ...board }) {
     if (!picture && this.picture) this.picture.root.remove();
     this.picture = picture && (this.picture ?? new Picture(this.box, () => this.boards.ask()));
-    this.picture?.draw(picture);
+    if (picture) this.picture.asked ??= picture.asked;
     this.box.classList.toggle("beside", Boolean(picture?.beside));
-    this.board.draw(board);
+    inTurn(this.box, () => {
+      this.picture?.draw(picture);
+      this.board.draw(board);
+      this.box.classList.add("drawn");
+    });
+  }
+
+  leave() {
+    leaveTurn(this.box);
+    this.board.leave();
   }
 
   remove() {
-    this.board.leave();
+    this.leave();
     this.box.remove();
   }
 }

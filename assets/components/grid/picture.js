@@ -35,7 +35,6 @@ class Picture {
     const [rows, columns] = data.size;
     this.frame.style.setProperty("--ratio", clamp(columns / rows, 0.5, 8));
     this.frame.style.setProperty("--rows", rows); // few rows need not be high
-    this.asked ??= data.asked;
     // It stays where it was put until the server has heard of it.
     const heard = JSON.stringify(this.asked) === JSON.stringify(data.asked);
     if (heard && !this.dragging && !this.waiting) this.move(data.corner);
