@@ -56,10 +56,10 @@ def lengths(trace: PromptTrace) -> Tensor:
     """How long each row of the residual stream is [place, pos]: at the start, after each block."""
     blocks = [f"blocks.{i}.resid_in" for i in range(trace.model.config.n_layers)]
     with torch.inference_mode():
-        return torch.stack([trace[name].norm(dim=-1) for name in [*blocks, _end_of_stream(trace)]])
+        return torch.stack([trace[name].norm(dim=-1) for name in [*blocks, end_of_stream(trace)]])
 
 
-def _end_of_stream(trace: PromptTrace) -> str:
+def end_of_stream(trace: PromptTrace) -> str:
     """The step that comes out of the last block, its norm included where that stands after it."""
     final = next((name for name in trace.steps if name.startswith("ln_f.")), "logits")
     return trace.step(final).inputs[0]

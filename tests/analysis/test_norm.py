@@ -6,6 +6,7 @@ import torch
 
 import core
 from core.analysis import norm
+from core.analysis.residual import lens_top
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +67,15 @@ def test_lengths_without_blocks():
     model = core.load("worked-example", preset="part-1")
     trace = model.trace(model.default_prompt)
     assert norm.lengths(trace)[:, 0].tolist() == pytest.approx([np.linalg.norm([0.2, 1.0, 0.1])])
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_what_comes_out_of_the_last_block_says_what_the_model_says(placement):
+    """Wherever its norms stand: also the page then asks it about the last row only."""
+    model = core.load("worked-example", preset="block", n_layers=2, norm_placement=placement)
+    trace = model.trace(model.default_prompt)
+    found = lens_top(trace, norm.end_of_stream(trace), -1, 3)
+    logits = array(trace["logits"])[-1]
+    probs = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    assert [each.id for each in found] == np.argsort(-probs, kind="stable")[:3].tolist()
+    assert [each.prob for each in found] == pytest.approx(sorted(probs)[::-1][:3], abs=1e-12)
