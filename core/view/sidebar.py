@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import streamlit as st
+import torch
 
 from core.models.device import describe_device, use_threads
 from core.models.model import Model, PromptTrace
@@ -50,8 +51,16 @@ def sidebar(t: Text, state: State, page: str) -> tuple[str, Reading, Look]:
         saved.controls(look, page, text, was)
         if predict.offered(model.key):
             st.html(predict.switch(t, state))
-    st.html(para(t("frame.device", device=describe_device(model.device)), "device"))
+    st.html(para(t("frame.device", device=_device(t, model.device)), "device"))
     return text, reading, look
+
+
+def _device(t: Text, device: torch.device) -> str:
+    """Where the model runs; the names of cards are the same in every language."""
+    if device.type != "cpu":
+        return describe_device(device)
+    n = torch.get_num_threads()
+    return t("frame.thread") if n == 1 else t("frame.threads", n=n)
 
 
 def _compared(model: Model, reading: Reading, was: str) -> Comparison | None:

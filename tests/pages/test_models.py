@@ -281,3 +281,14 @@ def test_each_model_has_its_own_numbers_in_both_precisions():
     assert one is engine.load("bundled", "")
     assert other is engine.load("bundled", "bfloat16")
     assert (one.variant, other.variant) == ("", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [("en", "Computed on: CPU, 1 thread"), ("ko", "계산 장치: CPU, 스레드 1개")],
+)
+def test_where_it_is_computed_is_said_in_ones_own_language(lang, words):
+    """A small model is computed by one thread."""
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
+        pytest.skip("a graphics card has one name in every language")
+    assert words in said(open_page("tokens", lang=lang, model="bundled"))
