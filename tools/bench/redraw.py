@@ -1,8 +1,8 @@
 """How long a change takes to be on screen: `python -m tools.bench.redraw`, in Chromium.
 
 Starts the app on this machine, opens a prompt of 32 tokens with the bundled model, and measures
-from a click to the last change of the page; then from Enter in an edited cell, for the worked
-example and the bundled model.
+from a click to the last change of what is in sight; then from Enter in an edited cell, for the
+worked example and the bundled model.
 """
 
 from __future__ import annotations
@@ -28,12 +28,32 @@ PROMPT = (
 PAGES = ("tokens", "embedding", "position", "qkv", "scores", "heads", "norm", "mlp", "logits")
 EDITED = ("qkv", "scores", "heads", "norm", "mlp")  # pages on which a cell is changed
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-# Notes when anything on the page changed last.
+# Notes when anything in sight changed last, also within components: boards that are out of sight
+# are drawn when the browser has time.
 WATCH = """
 window.lastChange = performance.now();
 const changes = {subtree: true, childList: true, attributes: true, characterData: true};
-new MutationObserver(() => { window.lastChange = performance.now(); })
-    .observe(document.body, changes);
+const seen = new WeakMap();
+const sight = new IntersectionObserver(entries => {
+    for (const {target, isIntersecting} of entries) seen.set(target, isIntersecting);
+});
+const isSeen = (node, host) => [host, node.closest?.(".place")].every(it => seen.get(it) !== false);
+function watch(root, host) {
+    const note = records => {
+        for (const {addedNodes} of records)
+            for (const node of addedNodes) if (node.matches?.(".place")) sight.observe(node);
+        if (records.some(({target}) => isSeen(target, host))) window.lastChange = performance.now();
+    };
+    new MutationObserver(note).observe(root, changes);
+}
+watch(document, null);
+const attach = Element.prototype.attachShadow;
+Element.prototype.attachShadow = function (init) {
+    const root = attach.call(this, init);
+    sight.observe(this);
+    watch(root, this);
+    return root;
+};
 """
 QUIET_MS = 400
 
@@ -145,7 +165,6 @@ def report(found: dict[str, list[float]], title: str = "") -> None:
 def opened(page: Page, url: str) -> None:
     page.goto(url)
     page.wait_for_selector(".strip", timeout=60_000)
-    page.evaluate(WATCH)
     settle(page)
 
 
@@ -158,6 +177,7 @@ def main() -> None:
     with app(options.port) as address, sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=chromium, args=ARGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.add_init_script(WATCH)
         prompt = PROMPT.replace(" ", "+")
         opened(page, f"{address}/?prompt={prompt}")
         report(measure(page, options.rounds))
