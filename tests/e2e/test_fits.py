@@ -113,7 +113,7 @@ def test_the_largest_share_leaves_room_in_its_cell_of_the_lens(new_page, settled
         return cell - text.getBoundingClientRect().width;
     }"""
     assert page.locator(".lens td small").first.evaluate(room) >= 4
-    assert "100.0" not in page.locator(".lens").inner_text()
+    assert "100.0" not in page.locator(".lens").text_content()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

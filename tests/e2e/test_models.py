@@ -32,5 +32,6 @@ def test_fetching_a_model(hub, fresh_server, page, settled, expect):
     expect(page.get_by_text("of 30 MB")).to_be_visible()
     hub.go_on.set()
     expect(page.get_by_text("“GPT-2 small” is here")).to_be_visible()
+    settled(page)  # the list of models would close while it gets longer
     page.get_by_role("combobox", name="Model").first.click()
     expect(page.get_by_role("option", name="GPT-2 small")).to_be_visible()
