@@ -252,10 +252,13 @@ def page(new_page: Callable[..., Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def settled() -> Callable[[Any], None]:
-    """`settled(page)` waits until the app is connected and its script has stopped running."""
+    """`settled(page)` waits until the app is connected, its script has stopped and all is drawn."""
+    from playwright.sync_api import expect
 
     def wait(page: Any, timeout: float = 30_000) -> None:
         page.wait_for_function(IDLE, arg=[time.monotonic(), QUIET_MS], timeout=timeout)
+        # What is out of sight may be drawn later, and moves what is below it.
+        expect(page.locator(".place:not(.drawn)")).to_have_count(0, timeout=timeout)
 
     return wait
 

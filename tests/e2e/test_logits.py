@@ -35,6 +35,7 @@ def test_what_a_long_list_leaves_out_opens_in_place(page, settled, expect):
     settled(page)
     link = page.locator(".every").get_by_role("link", name=re.compile("^Show .* more"))
     link.scroll_into_view_if_needed()
+    settled(page)  # what came into sight has found its size
     top = link.bounding_box()["y"]
     link.click()
     settled(page)
