@@ -3,7 +3,7 @@
 
 const SETTLING = 500; // ms after a run until what it drew has its size
 const TRIES = 4; // that a click is sent
-const ripple = (window.ripple ??= { component: null, click: null, arrived: null });
+const ripple = (window.ripple ??= { component: null, click: null, arrived: null, scrolled: 0, typed: false });
 const folds = { open: {}, seen: new WeakSet() }; // parts that can be folded
 
 function plainClick(event) {
@@ -32,24 +32,41 @@ function follow(event) {
   const { set, page, anchor } = link.dataset;
   const here = ripple.component?.data.page;
   if (page && page === here && !set && !ripple.click) scrollTo(anchor || "top");
-  else go({ set, page, anchor });
+  else go({ set, page, anchor }, link.getAttribute("href").split(/[?#]/)[0]);
 }
 
 // A click on a page that is just being left may be lost with it: it is sent again by the next one,
 // unless that says that it was heard.
-function go(what) {
-  ripple.click = { ...what, n: performance.now(), left: TRIES };
+function go(what, path) {
+  ripple.click = { what: { ...what, n: performance.now() }, path, left: TRIES };
   if (ripple.component) tell();
 }
 
 function tell() {
+  const { what, path } = ripple.click;
   ripple.click.left -= 1;
-  ripple.component.setTriggerValue("go", ripple.click);
+  const away = what.page && what.page !== ripple.component.data.page;
+  if (away && !ripple.typed) travel(what, path);
+  else ripple.component.setTriggerValue("go", what);
+}
+
+// To another page as the browser's Back does, which takes Streamlit one run instead of two. What
+// is asked for stands in the address only while Streamlit reads it. Not while something is typed
+// that Streamlit has yet to send: that would arrive later, from a page that was left.
+function travel(what, path) {
+  const { search } = window.location;
+  const asked = `go=${encodeURIComponent(JSON.stringify(what))}`;
+  const query = search ? `${search}&${asked}` : `?${asked}`;
+  if (new URL(path, document.baseURI).pathname === window.location.pathname) {
+    history.replaceState({}, "", query); // sent again
+  } else history.pushState({}, "", path + query);
+  window.dispatchEvent(new PopStateEvent("popstate"));
+  history.replaceState({}, "", window.location.pathname + search);
 }
 
 function listen({ heard }) {
   if (!ripple.click) return;
-  if (heard === ripple.click.n || !ripple.click.left) ripple.click = null;
+  if (heard === ripple.click.what.n || !ripple.click.left) ripple.click = null;
   else tell();
 }
 
@@ -66,6 +83,7 @@ function send(event) {
 let mending = 0;
 function mend(event) {
   const box = event.target;
+  ripple.typed = true;
   if (box.tagName !== "TEXTAREA") return;
   clearTimeout(mending);
   mending = setTimeout(() => {
@@ -76,9 +94,14 @@ function mend(event) {
   }, 150);
 }
 
+// Asking a page that is just being drawn how far it is scrolled would cost a layout.
+function rememberScroll({ target }) {
+  if (target.dataset?.testid === "stMain") ripple.scrolled = target.scrollTop;
+}
+
 function scrollTo(anchor) {
   if (anchor === "top") {
-    document.querySelector('[data-testid="stMain"]')?.scrollTo({ top: 0 });
+    if (ripple.scrolled) document.querySelector('[data-testid="stMain"]')?.scrollTo({ top: 0 });
     return true;
   }
   const place = document.getElementById(anchor);
@@ -140,7 +163,7 @@ function arrive(data) {
 
 if (!ripple.listening) {
   ripple.listening = true;
-  const listeners = { click: follow, pointerdown: complete, focusin: complete, keydown: send, input: mend, toggle: rememberFold };
+  const listeners = { click: follow, pointerdown: complete, focusin: complete, keydown: send, input: mend, scroll: rememberScroll, toggle: rememberFold };
   for (const [type, listener] of Object.entries(listeners)) {
     document.addEventListener(type, listener, true);
   }
@@ -150,6 +173,7 @@ if (!ripple.listening) {
 
 export default function (component) {
   ripple.component = component;
+  ripple.typed = false;
   document.body.dataset.ripplePage = component.data.page;
   document.documentElement.lang = component.data.language;
   requestAnimationFrame(() => setTimeout(look)); // after a layout, which asking costs otherwise

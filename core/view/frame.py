@@ -6,10 +6,12 @@ a page asks for what it shows: `with page(name) as view`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 
 import streamlit as st
 import torch
@@ -18,8 +20,8 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from core.models.id_tokenizer import IdTokenizer
 from core.models.model import Model
-from core.view import changes, engine, experiments, predict
-from core.view.component import asset, bring_parts, said
+from core.view import changes, engine, experiments, links, predict
+from core.view.component import asset, bring_parts
 from core.view.engine import Reading
 from core.view.html import div, esc, para, shown, tag
 from core.view.look import Look
@@ -27,13 +29,10 @@ from core.view.model_names import title
 from core.view.ripple_bar import ripple_bar
 from core.view.ripple_stops import shifts
 from core.view.sidebar import sidebar
-from core.view.state import CLICK, GO, Notice, State
-from core.view.strip import FILES, strip
+from core.view.state import Notice, State
+from core.view.strip import strip
 from core.view.texts import LANGUAGES, Text, gloss, speaker
 
-ARRIVAL = "_arrival"
-SCRIPT = "page_script"
-HEARD = "_heard"  # session: the number of the last click that arrived
 LONGEST_LIST = 8
 # What a link chooses among and the page has a title for.
 TITLES = {
@@ -97,12 +96,13 @@ def page(name: str) -> Iterator[View]:
 @contextmanager
 def frame(name: str) -> Iterator[View]:
     """Draw the frame of a page; within it the page is drawn."""
+    clicked = links.hear_address()
     changes.before_run()
-    _follow_link(name)
-    state = State()
+    links.follow(name, clicked)
+    state = State(clicked)
     t = speaker(state.choice("lang", list(LANGUAGES), _language_of_browser()))
     st.set_page_config(page_title=f"{t(f'{name}.name')} · Ripple", page_icon="🌊", layout="wide")
-    st.html(f"<style>{''.join(asset(f'css/{sheet}.css') for sheet in SHEETS)}</style>")
+    st.html(_style())
     bring_parts()
     experiments.begin(state)
     with st.sidebar:
@@ -123,8 +123,15 @@ def frame(name: str) -> Iterator[View]:
     with notices:
         _say(view, state.publish())
     changes.after_run(state, name)
-    _mount_script(name, st.session_state["lang"])
+    links.mount_script(name, st.session_state["lang"])
     engine.settle(name)
+
+
+@cache
+def _style() -> str:
+    """The style sheets, on one line: of each line Streamlit looks for the indent in every run."""
+    sheets = "".join(asset(f"css/{sheet}.css") for sheet in SHEETS)
+    return tag("style", re.sub(r"\s*\n\s*", " ", sheets))
 
 
 @contextmanager
@@ -214,48 +221,6 @@ def _known_words(view: View) -> str:
 def _language_of_browser() -> str:
     locale = (st.context.locale or "en").split("-")[0]
     return locale if locale in LANGUAGES else "en"
-
-
-def _follow_link(page: str) -> None:
-    """Go where a clicked link of the strip leads.
-
-    That is kept until we are there: another click may end this run before it has switched.
-    """
-    go = st.session_state.get(GO)
-    if not go:
-        return
-    if go["page"] != page and go["page"] in FILES:
-        st.switch_page(FILES[go["page"]], query_params=st.query_params.to_dict())
-    del st.session_state[GO]
-    count, _ = st.session_state.get(ARRIVAL, (0, ""))
-    st.session_state[ARRIVAL] = (count + 1, go["anchor"] or "top")
-
-
-def _mount_script(page: str, language: str) -> None:
-    count, anchor = st.session_state.get(ARRIVAL, (0, ""))
-    script = st.components.v2.component("ripple_page", js=asset("js/page.js"))
-    script(
-        key=SCRIPT,
-        data={
-            "page": page,
-            "language": language,
-            "arrival": count,
-            "anchor": anchor,
-            "heard": st.session_state.get(HEARD),
-        },
-        on_go_change=_remember_click,
-    )
-
-
-def _remember_click() -> None:
-    """A link was clicked: keep what it asks for until the run that follows."""
-    go = said(SCRIPT, "go") or {}
-    if isinstance(go.get("n"), int | float):
-        st.session_state[HEARD] = go["n"]
-    if go.get("set"):
-        st.session_state[CLICK] = str(go["set"])
-    if go.get("page"):
-        st.session_state[GO] = {key: str(go.get(key) or "") for key in ("page", "anchor")}
 
 
 def examples(view: View, names: tuple[str, ...]) -> None:

@@ -38,9 +38,10 @@ class State:
     said in a notice and replaced by the default.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clicked: bool = False) -> None:
+        """clicked: whether a link changed the address, and not somebody who went back."""
         self.defaults: dict[str, object] = {}
-        arrived = VISITED not in st.session_state or _went_back()
+        arrived = VISITED not in st.session_state or (went_back() and not clicked)
         self.asked: Mapping[str, str] = st.query_params.to_dict() if arrived else _clicked()
         self._arrived = arrived
         self._found: list[Notice] = st.session_state.pop(TOLD, [])
@@ -202,7 +203,7 @@ def tell(key: str, **values: object) -> None:
     st.session_state.setdefault(TOLD, []).append((key, values))
 
 
-def _went_back() -> bool:
+def went_back() -> bool:
     """Whether this run comes from the browser's back or forward button."""
     return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
 

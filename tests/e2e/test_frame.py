@@ -79,6 +79,38 @@ def test_text_that_was_not_sent_yet_goes_along_to_the_next_page(page, settled, e
     expect(page.locator(".seen")).to_have_text("not·sent·yet")
 
 
+def test_a_link_is_one_step_of_the_history(page, settled, expect):
+    page.goto("/?token=2")
+    settled(page)
+    before = page.evaluate("history.length")
+    for name in ("Tokens", "MLP"):
+        go(page, settled, name)
+    assert page.evaluate("history.length") == before + 2
+    expect(page).to_have_url(re.compile(r"/mlp\?token=2$"))
+    for name in ("tokens", ""):
+        page.go_back()
+        settled(page)
+        expect(page).to_have_url(re.compile(rf"/{name}\?token=2$"))
+    page.go_forward()
+    settled(page)
+    expect(page).to_have_url(re.compile(r"/tokens\?token=2$"))
+
+
+def test_what_was_moved_just_before_a_link_was_clicked_goes_along(page, settled, expect):
+    page.goto("/qkv")
+    settled(page)
+    slider = page.locator(".stSidebar input[type=range]").last
+    slider.focus()
+    before = slider.input_value()
+    leave = "document.querySelector('.strip a[data-page=mlp]').click()"
+    page.evaluate(f"addEventListener('keyup', () => {leave}, {{once: true}})")
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("/mlp"))
+    settled(page)
+    expect(page).to_have_url(re.compile(rf"/mlp\?token={int(before) - 1}$"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("MLP")
+
+
 def test_back_returns_to_the_text_before(page, settled, expect):
     page.goto("/")
     settled(page)

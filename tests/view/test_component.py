@@ -6,7 +6,7 @@ import math
 import pytest
 import streamlit as st
 
-from core.view import embedding_plane, frame, matrix, opened
+from core.view import embedding_plane, links, matrix, opened
 from core.view.component import PARTS, _part, as_bytes, said
 
 
@@ -20,7 +20,7 @@ def test_what_was_forgotten_is_nothing_said(monkeypatch):
 
 @pytest.mark.parametrize(
     "callback",
-    [frame._remember_click, opened._go, embedding_plane._moved, lambda: matrix._picked("gone")],
+    [links.remember_click, opened._go, embedding_plane._moved, lambda: matrix._picked("gone")],
 )
 def test_a_click_of_a_page_that_is_gone_changes_nothing(monkeypatch, callback):
     state = {}

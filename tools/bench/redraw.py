@@ -28,29 +28,40 @@ PROMPT = (
 PAGES = ("tokens", "embedding", "position", "qkv", "scores", "heads", "norm", "mlp", "logits")
 EDITED = ("qkv", "scores", "heads", "norm", "mlp")  # pages on which a cell is changed
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-# Notes when anything in sight changed last, also within components: boards that are out of sight
-# are drawn when the browser has time.
+# Notes when anything in sight changed last, also within components. What is out of sight is drawn
+# later, or drawn and not laid out. An element that comes is in sight once a layout says so.
 WATCH = """
 window.lastChange = performance.now();
 const changes = {subtree: true, childList: true, attributes: true, characterData: true};
+const BOXES = ".stElementContainer, .place";
 const seen = new WeakMap();
+const note = () => { window.lastChange = performance.now(); };
 const sight = new IntersectionObserver(entries => {
     for (const {target, isIntersecting} of entries) seen.set(target, isIntersecting);
+    if (entries.some(({isIntersecting}) => isIntersecting)) note();
 });
-const isSeen = (node, host) => [host, node.closest?.(".place")].every(it => seen.get(it) !== false);
+// In sight are the nearest box and that of the component; what is in no box holds boxes.
+function isSeen({target, removedNodes}, host) {
+    const element = target.closest ? target : target.parentElement;
+    const boxes = [element, host].map(it => it?.closest(BOXES)).filter(Boolean);
+    if (boxes.length) return boxes.every(box => seen.get(box));
+    return [...removedNodes].some(node => seen.get(node));
+}
 function watch(root, host) {
-    const note = records => {
-        for (const {addedNodes} of records)
-            for (const node of addedNodes) if (node.matches?.(".place")) sight.observe(node);
-        if (records.some(({target}) => isSeen(target, host))) window.lastChange = performance.now();
-    };
-    new MutationObserver(note).observe(root, changes);
+    new MutationObserver(records => {
+        for (const {addedNodes} of records) {
+            for (const node of addedNodes) {
+                if (node.matches?.(BOXES)) sight.observe(node);
+                for (const box of node.querySelectorAll?.(BOXES) ?? []) sight.observe(box);
+            }
+        }
+        if (records.some(record => isSeen(record, host))) note();
+    }).observe(root, changes);
 }
 watch(document, null);
 const attach = Element.prototype.attachShadow;
 Element.prototype.attachShadow = function (init) {
     const root = attach.call(this, init);
-    sight.observe(this);
     watch(root, this);
     return root;
 };

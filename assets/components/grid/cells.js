@@ -33,14 +33,24 @@ function apart(value, before, digits) {
   return written(digits);
 }
 
-function makeCell(row, r, c, written) {
-  const element = make("td", "", row);
+// A page has thousands of cells: copying one is cheaper than building each.
+function blankCell(written) {
+  const element = make("td");
   element.setAttribute("role", "gridcell");
   element.tabIndex = -1;
+  if (written) make("span", "number", element);
+  if (written) make("span", "was", element);
+  return element;
+}
+
+const BLANK = { written: blankCell(true), coloured: blankCell(false) };
+
+function makeCell(row, r, c, written) {
+  const element = (written ? BLANK.written : BLANK.coloured).cloneNode(true);
   element.setAttribute("aria-colindex", c + 2);
   Object.assign(element.dataset, { r, c });
-  const number = written ? make("span", "number", element) : null;
-  const was = written ? make("span", "was", element) : null;
+  row.append(element);
+  const [number, was] = written ? element.children : [null, null];
   return { element, number, was, drawn: "" };
 }
 
@@ -62,7 +72,7 @@ function drawCell(view, cell, r, c) {
   const { element } = cell;
   element.className = classes;
   const [background, ink] = masked || struck ? ["", ""] : board.ink.cell(panel, value);
-  element.style.background = background;
+  element.style.backgroundColor = background;
   element.style.color = ink;
   const { words } = board.data;
   const old = changed && (panel.before || pending);

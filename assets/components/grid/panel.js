@@ -20,7 +20,9 @@ class Panel {
     this.note.textContent = panel.note;
     this.title.hidden = !panel.title;
     this.note.hidden = !panel.note;
-    if (String(shape) !== this.shape) this.build(String(shape));
+    const anew = String(shape) !== this.shape;
+    const focused = anew && this.shape && this.scroll.contains(this.active());
+    if (anew) this.build(String(shape));
     this.table.setAttribute("aria-label", panel.label);
     this.words.column.textContent = panel.words.column && `${panel.words.column} →`;
     this.words.row.textContent = panel.words.row && `${panel.words.row} ↓`;
@@ -29,6 +31,14 @@ class Panel {
     this.table.setAttribute("aria-readonly", String(!panel.editable));
     this.redraw();
     this.keepFocusable();
+    if (anew) this.show(focused);
+  }
+
+  // A table costs less to fill before the browser knows of it.
+  show(focused) {
+    this.scroll.replaceChildren(this.table);
+    this.board.fits.observe(this.table);
+    if (focused) this.focus(...this.at);
   }
 
   redraw() {
@@ -54,7 +64,6 @@ class Panel {
 
   build(shape) {
     const { mode, rows, columns } = this.panel;
-    const focused = this.shape && this.scroll.contains(this.active());
     this.shape = shape;
     this.box.className = `panel ${mode}${columns.length > 1 ? "" : " narrow"}`;
     this.box.style.setProperty("--columns", columns.length);
@@ -77,9 +86,6 @@ class Panel {
       return { row, head, cells: columns.map((_, c) => makeCell(row, r, c, mode === "numbers")) };
     });
     this.at = [Math.min(this.at[0], rows.length - 1), Math.min(this.at[1], columns.length - 1)];
-    this.scroll.replaceChildren(this.table);
-    this.board.fits.observe(this.table);
-    if (focused) this.focus(...this.at);
   }
 
   makeHead(row, scope, r, c) {
