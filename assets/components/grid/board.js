@@ -69,13 +69,28 @@ class Board {
     for (const panel of this.panels) panel.redrawOf(cells);
   }
 
-  // Matrices with the same rows stand in line, as many in a row as fit, the same number in each.
-  // Where there is little room only the first of a row has its labels.
+  // Often nothing is to be moved, and the browser takes even the same class for a change.
   arrange() {
-    const { panels, holder } = this;
+    const plan = this.plan();
+    const planned = JSON.stringify([plan, this.panels.length]);
+    if (planned === this.planned) return;
+    this.planned = planned;
+    const { per, bare, style } = plan;
+    this.holder.classList.toggle("stacked", per === 1);
+    this.holder.classList.toggle("aligned", per > 1);
+    this.panels.forEach(({ box }, i) => box.classList.toggle("bare", bare && i % per > 0));
+    this.holder.removeAttribute("style");
+    for (const [name, value] of Object.entries(style)) this.holder.style.setProperty(name, value);
+  }
+
+  // Matrices with the same rows stand in line, as many in a row as fit, the same number in each.
+  // Where there is little room only the first of a row has its labels. per: how many, 0 where each
+  // stands for itself.
+  plan() {
+    const { panels } = this;
     const [first, ...others] = this.data.panels;
     const alike = others.length > 0 && likeness(first) && others.every((panel) => likeness(panel) === likeness(first));
-    if (!alike) return this.standAlone();
+    if (!alike) return { per: 0, bare: false, style: {} };
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const room = this.root.clientWidth;
     const label = panels[0].labelWidth();
@@ -85,26 +100,16 @@ class Board {
       + per * first.columns.length * (cell * rem + 3) + per * 10 + (per - 1) * GAP * rem;
     const counts = panels.map((_, i) => Math.ceil(panels.length / (i + 1)));
     const per = counts.find((count) => count > 1 && width(count, 1, least) <= room) ?? 1;
-    const bare = per > 1 && width(per, per, least) > room;
+    if (per === 1) return { per, bare: false, style: {} };
+    const bare = width(per, per, least) > room;
     const labels = bare ? 1 : per;
-    this.standAlone();
-    holder.classList.toggle("stacked", per === 1);
-    if (per === 1) return;
-    holder.classList.add("aligned");
-    panels.forEach(({ box }, i) => box.classList.toggle("bare", bare && i % per > 0));
     const most = Math.min(room, width(per, labels, WIDEST));
     const cell = (most - width(per, labels, 0)) / per / first.columns.length;
     const tracks = panels.slice(0, per).map((_, i) =>
       `${(bare && i ? BARE : label) + first.columns.length * (cell + 3) + 10}px`);
-    holder.style.gridTemplateColumns = tracks.join(" ");
-    holder.style.setProperty("--label", `${label}px`);
-    holder.style.setProperty("--number", `${clamp((cell - 0.2 * rem) / digits, SMALLEST * rem, LARGEST * rem)}px`);
-  }
-
-  standAlone() {
-    this.holder.classList.remove("aligned", "stacked");
-    for (const { box } of this.panels) box.classList.remove("bare");
-    this.holder.removeAttribute("style");
+    const number = clamp((cell - 0.2 * rem) / digits, SMALLEST * rem, LARGEST * rem);
+    const style = { "grid-template-columns": tracks.join(" "), "--label": `${label}px`, "--number": `${number}px` };
+    return { per, bare, style };
   }
 
   // What the pointer or the focus is on, with all its digits.

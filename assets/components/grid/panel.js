@@ -65,6 +65,7 @@ class Panel {
   build(shape) {
     const { mode, rows, columns } = this.panel;
     this.shape = shape;
+    this.board.planned = null; // its place among the others goes with its classes
     this.box.className = `panel ${mode}${columns.length > 1 ? "" : " narrow"}`;
     this.box.style.setProperty("--columns", columns.length);
     this.table = make("table");
