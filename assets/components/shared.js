@@ -8,6 +8,11 @@ function make(name, cls = "", parent = null, text = "") {
   return element;
 }
 
+// The same text again would be another text node, to be laid out and painted.
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 function clamp(value, least, most) {
   return Math.max(least, Math.min(most, value));
 }

@@ -47,11 +47,13 @@ class Board {
   }
 
   drawAnew(data) {
-    this.keys.textContent = data.keys;
+    setText(this.keys, data.keys);
     while (this.panels.length > data.panels.length) this.panels.pop().box.remove();
     while (this.panels.length < data.panels.length) this.panels.push(new Panel(this));
     data.panels.forEach((panel, i) => this.panels[i].draw(panel));
-    this.legends.replaceChildren(...data.legends.map((legend) => legendOf(legend, data.colours)));
+    const legends = JSON.stringify([data.legends, data.colours]);
+    if (legends !== this.explained) this.legends.replaceChildren(...data.legends.map((legend) => legendOf(legend, data.colours)));
+    this.explained = legends;
     this.say("");
     const widths = JSON.stringify(this.panels.map((panel) => [likeness(panel.panel), panel.widths()]));
     if (widths !== this.arranged) this.arrangeSoon();
@@ -114,7 +116,7 @@ class Board {
 
   // What the pointer or the focus is on, with all its digits.
   say(text) {
-    this.readout.textContent = text || this.data.hint;
+    setText(this.readout, text || this.data.hint);
     this.readout.classList.toggle("hint", !text);
   }
 

@@ -16,16 +16,16 @@ class Panel {
     const shape = [panel.mode, panel.rows.length, panel.columns.length];
     this.panel = panel;
     this.changed = new Set(panel.changed);
-    this.title.textContent = panel.title;
-    this.note.textContent = panel.note;
+    setText(this.title, panel.title);
+    setText(this.note, panel.note);
     this.title.hidden = !panel.title;
     this.note.hidden = !panel.note;
     const anew = String(shape) !== this.shape;
     const focused = anew && this.shape && this.scroll.contains(this.active());
     if (anew) this.build(String(shape));
     this.table.setAttribute("aria-label", panel.label);
-    this.words.column.textContent = panel.words.column && `${panel.words.column} →`;
-    this.words.row.textContent = panel.words.row && `${panel.words.row} ↓`;
+    setText(this.words.column, panel.words.column && `${panel.words.column} →`);
+    setText(this.words.row, panel.words.row && `${panel.words.row} ↓`);
     this.heads.forEach((head, i) => this.drawHead(head, panel.columns[i], "column"));
     this.lines.forEach((line, i) => this.drawHead(line.head, panel.rows[i], "row", line.row));
     this.table.setAttribute("aria-readonly", String(!panel.editable));
@@ -155,7 +155,8 @@ class Panel {
   // Exactly one element of a matrix can be reached with Tab: the one where the walk goes on.
   keepFocusable() {
     const wanted = this.elementAt(...this.at) ?? this.elementAt(0, 0);
-    if (this.tabbed && this.tabbed !== wanted) this.tabbed.tabIndex = -1;
+    if (wanted === this.tabbed) return; // setting it again costs a layout
+    if (this.tabbed) this.tabbed.tabIndex = -1;
     this.tabbed = wanted;
     wanted.tabIndex = 0;
   }
