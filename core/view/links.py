@@ -1,7 +1,7 @@
 """Clicked links: what they ask for reaches the run that follows, and the page that they lead to.
 
 The page's script sends a click in one of two ways: within a page as a trigger of its component;
-to another page as the parameter GO of the address, so that Streamlit draws that page in one run.
+to another page as the parameter `go` of the address, so that Streamlit draws that page in one run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from core.view.component import asset, said
-from core.view.state import CLICK, GO, went_back
+from core.view.state import CLICK, GO, VISITED, went_back
 from core.view.strip import FILES
 
 ARRIVAL = "_arrival"
@@ -23,12 +23,14 @@ HEARD = "_heard"  # session: the number of the last click that arrived
 
 def hear_address() -> bool:
     """Whether this run comes from a click that stands in the address; it is remembered then."""
+    if VISITED not in st.session_state:  # who just arrived has clicked nothing here
+        return False
     try:
         go = json.loads(st.query_params.get("go", ""))
     except ValueError:
         return False
     number = go.get("n") if isinstance(go, dict) else None
-    # In an address that is gone back to, or that somebody sent, an old click may stand.
+    # In an address that is gone back to an old click may stand.
     if not isinstance(number, int | float) or number <= st.session_state.get(HEARD, 0):
         return False
     _remember(go)

@@ -43,3 +43,25 @@ def test_the_language_is_switched_right_after_enter(edited, settled, expect):
     edited.get_by_text("한국어").first.click()
     settled(edited)
     expect(edited).to_have_url(EDIT)
+
+
+def test_nothing_fades_while_a_change_is_worked_out(page, settled):
+    """Streamlit would fade what a run has not reached yet: a frame every 16 ms, all that time."""
+    page.goto("/norm?model=worked-example&preset=block")
+    settled(page)
+    page.evaluate("""() => {
+        window.fading = [];
+        const look = () => {
+            const moving = document.getAnimations().filter(it => it instanceof CSSTransition);
+            window.fading.push(...moving.map(it => it.transitionProperty));
+            requestAnimationFrame(look);
+        };
+        look();
+    }""")
+    cell = page.locator("td[role=gridcell][aria-readonly=false]:visible").first
+    cell.focus()
+    page.evaluate("window.fading.length = 0")  # the ring around the cell may fade in
+    page.keyboard.type("0.25")
+    page.keyboard.press("Enter")
+    settled(page)
+    assert page.evaluate("window.fading") == []

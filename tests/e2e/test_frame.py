@@ -96,6 +96,15 @@ def test_a_link_is_one_step_of_the_history(page, settled, expect):
     expect(page).to_have_url(re.compile(r"/tokens\?token=2$"))
 
 
+def test_a_click_that_somebody_wrote_into_a_link_is_none(page, settled, expect):
+    click = '{"n": 1e308, "page": "mlp", "set": "token=0"}'
+    page.goto(f"/qkv?token=2&go={click}")
+    settled(page)
+    expect(page).to_have_url(re.compile(r"/qkv\?token=2$"))
+    go(page, settled, "Scores")
+    expect(page).to_have_url(re.compile(r"/scores\?token=2$"))
+
+
 def test_what_was_moved_just_before_a_link_was_clicked_goes_along(page, settled, expect):
     page.goto("/qkv")
     settled(page)
