@@ -133,15 +133,15 @@ class State:
         A very long text is left out, since a page has a hundred links; the page's script fills
         it in from the address bar.
         """
-        if self._query is None:  # a page has hundreds of links to itself
-            self._query = _parts(self.query())
-        changed = _parts(changes)
-        query = "&".join((self._query | changed).values())
-        return "?" + (query if len(query) <= LONGEST_QUERY else "&".join(changed.values()))
+        return self.link(**changes)["href"]
 
     def link(self, **changes: object) -> dict[str, str]:
         """Attributes of a link to this view with `changes`; the page's script spares a reload."""
-        return {"href": self.address(**changes), "data_set": "&".join(_parts(changes).values())}
+        if self._query is None:  # a page has hundreds of links to itself
+            self._query = _parts(self.query())
+        changed = _parts(changes)
+        query, short = ("&".join(parts.values()) for parts in (self._query | changed, changed))
+        return {"href": "?" + (query if len(query) <= LONGEST_QUERY else short), "data_set": short}
 
     def publish(self) -> list[Notice]:
         """Bring the address up to date; return the notices to show."""

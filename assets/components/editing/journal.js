@@ -30,8 +30,8 @@ class Journal {
 
   add(entry) {
     this.entries.push({ ...entry, n: ++this.last });
+    this.send(); // first: the server computes while the cells are drawn
     this.changed();
-    this.send();
   }
 
   // `ack` holds, for each client of this session, the last number that was applied.
