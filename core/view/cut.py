@@ -183,12 +183,20 @@ def take(trace: PromptTrace, name: str, index: tuple[Part, ...]) -> np.ndarray:
     else:
         value = trace.weights[name] if name in trace.weights else trace[name]
     for axis in reversed(range(len(index))):
-        part = index[axis]
-        if isinstance(part, int):
+        if isinstance(part := index[axis], int):
             value = value.select(axis, part)
-        elif part is not None:
-            value = value[(slice(None),) * axis + (list(part),)]
+    # Only now, for these copy: of one head, not of all.
+    parts = [part for part in index if not isinstance(part, int)]
+    for axis, part in enumerate(parts):
+        if part is not None:
+            value = value[(slice(None),) * axis + (_span(part),)]
     return array(value)
+
+
+def _span(part: Sequence[int]) -> slice | list[int]:
+    """Places from 0 up; as a slice where they follow each other, which takes no copy."""
+    span = range(part[0], part[0] + len(part)) if part else range(0)
+    return slice(span.start, span.stop) if list(part) == list(span) else list(part)
 
 
 def _masked(
