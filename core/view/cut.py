@@ -177,9 +177,11 @@ def take(trace: PromptTrace, name: str, index: tuple[Part, ...]) -> np.ndarray:
     """The values at an index whose parts are integers, None or lists; shared, so read only."""
     if name in trace and trace.step(name).tile and index[0] is not None:
         # Of a step as wide as the vocabulary no more than these rows, which may be computed alone.
-        rows = [index[0]] if isinstance(index[0], int) else index[0]
-        value = torch.stack([trace.row(name, row) for row in rows])
-        index = (0 if isinstance(index[0], int) else None, *index[1:])
+        first, *index = index
+        if isinstance(first, int):
+            value = trace.row(name, first)
+        else:
+            value, index = torch.stack([trace.row(name, row) for row in first]), [None, *index]
     else:
         value = trace.weights[name] if name in trace.weights else trace[name]
     for axis in reversed(range(len(index))):

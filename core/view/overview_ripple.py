@@ -75,8 +75,9 @@ def first_token(compared: Comparison) -> int:
     0 also where the mask is off, so that nothing keeps a change from the tokens before.
     """
     config, changed = compared.after.model.config, compared.ripple.changed
-    found = [diff.positions[:1] or (0,) for diff in changed if ".scores" not in diff.name]
-    return min(i for (i,) in found) if found and config.causal else 0
+    rows = [diff.rows for diff in changed if ".scores" not in diff.name]
+    found = [next((i for i, row in enumerate(each) if row), 0) for each in rows]
+    return min(found) if found and config.causal else 0
 
 
 def columns(compared: Comparison, layer: int) -> list[StepDiff]:

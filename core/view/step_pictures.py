@@ -178,14 +178,14 @@ def _chips(look: Look) -> str:
 def _one_hot(look: Look) -> str:
     """Each row is the whole vocabulary as a line, to scale, with the only 1 marked on it."""
     total = look.trace.model.config.n_vocab
-    lines, changed = [], marks(look, "embed.onehot", (None, None)).rows()
-    for row in shortened(len(look.trace), look.token)[:6]:
-        if isinstance(row, range):
-            continue
+    some = shortened(len(look.trace), look.token)[:6]
+    rows = [row for row in some if not isinstance(row, range)]
+    lines, changes = [], marks(look, "embed.onehot", (rows, None)).rows()
+    for row, changed in zip(rows, changes, strict=True):
         token_id = look.trace.ids[row]
         style = f"left:{100 * token_id / total:.2f}%;background:{token_colour(row)}"
         says = look.t("path.one_at", id=str(token_id))
-        cls = "line changed" if changed[row] else "line"
+        cls = "line changed" if changed else "line"
         lines.append(div(cls, tag("i", style=style), title=says, role="img", aria_label=says))
     ends = div("ends", tag("span", "0"), tag("span", esc(f"{total - 1:,}")))
     note = tag("p", esc(look.t("path.only_row", n=total)), cls="says")

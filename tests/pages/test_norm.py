@@ -1,5 +1,7 @@
 """The page on the residual and LayerNorm."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,9 @@ def test_order_of_the_numbers_is_kept():
 
 
 def test_mean_after_the_norm_is_shown_as_it_is():
-    assert "10⁻¹" in said(example()) and "0.99995" in said(example())
+    # Which rounding is left, if any, depends on the order in which this processor adds.
+    found = re.search(r"the mean comes out as (\S+) and the spread as 0\.99995\d", said(example()))
+    assert re.fullmatch(r"0|−?\d\.\d·10⁻¹[5-9]", found[1])
 
 
 def test_norm_is_chosen_in_the_link():

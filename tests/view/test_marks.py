@@ -15,6 +15,7 @@ from core.view import (
     norm_residual,
     overview_belt,
     qkv_pictures,
+    step_pictures,
     vector,
     window,
 )
@@ -193,3 +194,16 @@ def test_what_is_no_number_in_both_is_not_marked(before):
     found = marks(look, "blocks.0.attn.heads", (0, None, None))
     assert np.argwhere(np.isnan(found.now)).tolist() == [[0, 0], [1, 0]]
     assert not found.changed[np.isnan(found.now)].any() and found.changed[2, 1]
+
+
+def test_of_the_one_hot_rows_only_those_that_are_drawn_are_compared(monkeypatch):
+    model = load("bundled")
+    before, after = model.trace(list(range(40))), model.trace(list(range(40, 80)))
+    compared = Comparison(before, apply(after, []), tuple(range(40)))
+    look = Look(speaker("en"), after, Still(), 0, 0, 39, compared)
+    rows = []
+    row = type(after).row
+    monkeypatch.setattr(type(after), "row", lambda self, *at: rows.append(at) or row(self, *at))
+    made = step_pictures.picture(look, "embed.onehot")
+    assert made.count('class="line changed"') == 5
+    assert sorted({index for _, index in rows}) == [0, 1, 2, 36, 37]

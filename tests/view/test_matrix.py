@@ -13,7 +13,7 @@ import core
 from core.graph import Ref
 from core.view import scale
 from core.view.board import board, image, numbers
-from core.view.cut import cut, digits_for
+from core.view.cut import cut, digits_for, take
 from core.view.figures import pooled
 from core.view.look import Look
 from core.view.texts import speaker
@@ -68,6 +68,19 @@ def test_a_list_picks_some_of_an_axis(trace):
     assert found.place(Ref("logits", (2, 1))) is None
     assert found.place(Ref("logits", (1, 0))) is None
     assert found.place(Ref("probs", (2, 0))) is None
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [1, 2], [2, 0, 2], []])
+@pytest.mark.parametrize("columns", [None, [0, 1], [2, 1]])
+def test_places_of_one_head_are_taken_as_numpy_does(trace, rows, columns):
+    whole = trace["blocks.0.attn.scores"].numpy()
+    wanted = whole[1][np.ix_(rows, range(3) if columns is None else columns)]
+    assert np.array_equal(take(trace, "blocks.0.attn.scores", (1, rows, columns)), wanted)
+
+
+def test_places_that_follow_each_other_are_not_copied(trace):
+    taken = take(trace, "blocks.0.attn.scores", (1, [0, 1, 2], [1, 2]))
+    assert np.shares_memory(taken, trace["blocks.0.attn.scores"].numpy())
 
 
 @pytest.mark.parametrize("index", [(None, None, None), (0, 0, 0), (None, None)])
