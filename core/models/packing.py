@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 import torch
@@ -13,16 +12,14 @@ from torch import Tensor
 from core.graph import Graph
 from core.graph.ops import Affine
 from core.graph.packed import Packed
+from core.graph.trial import SETTING, WORTH, gain
 from core.models.memory import ROOM_TO_WORK, free_memory
 
-# "off": never. "on": every float32 model on the processor. Anything else: if it is large, there is
-# room for the copies and the trial says so.
-SETTING = "RIPPLE_PACKED"
+# SETTING may also be "on": every float32 model on the processor is packed, from one row. If it is
+# neither, large models are, if there is room for the copies and the trial says so.
 # Bytes of the matrices: below, a product is too quick to gain; above, a second copy costs too much.
 SMALLEST, LARGEST = 100 * 2**20, 2 * 2**30
-WORTH = 1.15  # how many times as fast the trial must be to pay for the memory
 FEW, MANY = 4, 32  # rows of the trial: a short and a longer prompt
-ROUNDS = 10
 
 
 def pack(weights: Mapping[str, Tensor], graph: Graph) -> Mapping[str, Tensor]:
@@ -72,12 +69,4 @@ def _gain(rows: int, d_in: int = 768, d_out: int = 3072) -> float:
     works = (lambda: torch.addmm(bias, x, weight)), (lambda: packed.product(x, bias))
     if not torch.allclose(*(work() for work in works), rtol=0, atol=1e-3):
         return 0.0
-    rounds = [[_seconds(work) for work in works] for _ in range(ROUNDS)]
-    plain, other = map(min, zip(*rounds, strict=True))
-    return plain / other
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    return gain(*works)

@@ -36,7 +36,7 @@ class Affine(Op):
         return flat if weight.ndim == 2 else flat.unflatten(1, (len(weight), -1)).permute(1, 0, 2)
 
     def _product(self, x: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
-        if one_row.serves(x, matrix):
+        if one_row.serves(x, matrix, self.transposed):
             flat = one_row.product(x, matrix, self.transposed)
             return flat if bias is None else flat + bias
         if self.transposed:
