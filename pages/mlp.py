@@ -16,6 +16,7 @@ from core.view import (
 from core.view import mlp_pictures as pictures
 from core.view.html import number, shown, tiny
 from core.view.lesson import Lesson
+from core.view.unfold import unfold
 
 
 def steps(lesson, view, look):
@@ -39,7 +40,7 @@ def learned(lesson, look):
         lesson.matrices("learned", cuts)
         return
     names = ", ".join(cut.title for cut in cuts)
-    folded = st.expander(lesson.text("learned", names=names), key="mlp.unfolded", on_change="rerun")
+    folded = unfold(lesson.text("learned", names=names), "mlp.unfolded")
     if folded.open:
         with folded:
             lesson.matrices("learned", cuts, numbers=True)
@@ -64,7 +65,7 @@ def curve(lesson, view, look):
         return
     gap = mlp_curve.tanh_gap()
     lesson.say("curve.gap", z=number(gap.z), size=number(gap.size, 5))
-    zoom = st.expander(lesson.text("zoom.asks"), key="mlp.zoom", on_change="rerun")
+    zoom = unfold(lesson.text("zoom.asks"), "mlp.zoom")
     if zoom.open:
         with zoom:
             lesson.say("zoom.says")

@@ -21,6 +21,7 @@ from core.view.html import para
 from core.view.model_names import bytes_in_words, offer, title, why_not
 from core.view.state import CLICK, State
 from core.view.texts import Text
+from core.view.unfold import unfold
 
 PATHS = "_model_paths"  # session: the files of their own that this visitor opened
 TYPED, WANTED = "_model_path", "_model_wanted"  # session: the widgets'
@@ -33,7 +34,7 @@ def draw(t: Text) -> None:
     """Folded: what can be added to the models."""
     if not host.may_add_models():
         return
-    fold = st.expander(t("more.title"), key=UNFOLDED, on_change="rerun")
+    fold = unfold(t("more.title"), UNFOLDED)
     if fold.open or _runs(st.session_state.get(AWAITED, "")):
         with fold:
             _ways(t)

@@ -19,6 +19,7 @@ from core.view.frame import View
 from core.view.html import esc, number, para, percent, picks
 from core.view.lesson import Lesson
 from core.view.texts import Text
+from core.view.unfold import unfold
 
 QUICK = 50_000_000  # parameters up to which a model reads eight texts without being asked to
 PLOTLY = {"displayModeBar": False}
@@ -196,7 +197,7 @@ def recall(lesson: Lesson, view: View) -> None:
     if sizes.total(sizes.parameters(view.model.config)) <= QUICK:
         _measured(lesson, view)
         return
-    asked = st.expander(lesson.text("recall.asks"), key="sizes.recall_asked", on_change="rerun")
+    asked = unfold(lesson.text("recall.asks"), "sizes.recall_asked")
     if asked.open:
         with asked:
             _measured(lesson, view)

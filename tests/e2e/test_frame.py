@@ -253,3 +253,20 @@ def test_hasty_clicks_on_the_strip_end_at_the_last_one(page, settled, expect):
     expect(page).to_have_url(re.compile("/norm"))
     settled(page)
     expect(page.locator(".strip")).to_be_visible()
+
+
+def test_what_is_unfolded_stays_so_in_another_language(page, settled, expect):
+    page.goto("/mlp?prompt=In+the+beginning")
+    settled(page)
+    page.get_by_text("More models").click()
+    settled(page)
+    page.get_by_role("radio", name="한국어").click()
+    expect(page.get_by_text("모델 더 보기")).to_be_visible()
+    settled(page)
+    expect(page.locator(".st-key-_model_path")).to_be_visible()
+    page.get_by_text("모델 더 보기").click()
+    settled(page)
+    page.get_by_role("radio", name="English").click()
+    expect(page.get_by_text("More models")).to_be_visible()
+    settled(page)
+    expect(page.locator(".st-key-_model_path")).to_have_count(0)
