@@ -34,12 +34,13 @@ function special(value) {
   return value === null ? "−∞" : String(value);
 }
 
-// For a cell: `digits` after the point, and more for what would look like 0 without being it.
+// For a cell: `digits` after the point, and more for what would look like 0 without being it. Whole
+// numbers, as those of tokens, are written out as far as people can read them.
 function short(value, digits) {
   if (typeof value !== "number") return special(value);
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 && digits) return tens(value.toExponential(1));
+  if (size >= (digits ? 1e5 : 1e9)) return tens(value.toExponential(1));
   if (Number(size.toFixed(digits)) !== 0) return signed(value.toFixed(digits));
   return tens(size >= 0.0001 ? String(Number(value.toPrecision(1))) : value.toExponential(0));
 }

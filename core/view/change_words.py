@@ -27,7 +27,7 @@ def what(t: Text, compared: Comparison, change: Change) -> str:
     if isinstance(change, Switch):
         return t(f"switch.{change.setting}.name")
     try:
-        return _what(t, _trace(compared, change.name), change)
+        return _what(t, _trace(compared, change), change)
     except (KeyError, IndexError, UnknownText):
         return _unknown(t, change)
 
@@ -101,7 +101,7 @@ def group(entry: Entry) -> tuple:
 def matrix(t: Text, compared: Comparison, change: Put) -> str:
     """The matrix that a cell belongs to: `W_Q (block 0, head 1)`."""
     try:
-        trace = _trace(compared, change.name)
+        trace = _trace(compared, change)
         found = elements.called(t, trace, Ref(change.name, change.index))
     except (KeyError, IndexError, UnknownText):
         return change.name
@@ -140,10 +140,13 @@ def _reason_of_text(t: Text, after: PromptTrace, change: Patch) -> str:
     return t("change_list.unfit.text", n=n, here=len(after))
 
 
-def _trace(compared: Comparison, name: str) -> PromptTrace:
-    """The trace that has a step or weight, the changed one first."""
-    after = compared.after
-    return after if name in after or name in after.weights else compared.before
+def _trace(compared: Comparison, change: Put | Patch) -> PromptTrace:
+    """The trace that has a step or weight, the changed one first. Raises KeyError, IndexError."""
+    after, name = compared.after, change.name
+    trace = after if name in after or name in after.weights else compared.before
+    if len(change.index) != len(elements.axes(trace, name)):
+        raise IndexError(f"{name} has other axes than {change.index}")
+    return trace
 
 
 def _what(t: Text, trace: PromptTrace, change: Put | Patch) -> str:

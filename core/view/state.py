@@ -26,6 +26,7 @@ VISITED = "_visited"
 NUMBER = re.compile(r"[-+]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})(e[-+]?[0-9]{1,3})?", re.I)
 LONGEST_QUERY = 200  # characters, of a link's address
 SIZES = "_sizes"
+SPOKEN = "_spoken"  # session: the language of the run before
 BASES = "_bases"  # session: the defaults of texts, to tell an untouched text from a typed one
 
 Notice = tuple[str, dict[str, object]]
@@ -47,7 +48,13 @@ class State:
         self._found: list[Notice] = st.session_state.pop(TOLD, [])
         self._query: dict[str, str] | None = None  # of links, until a parameter changes
         self._seen: dict[str, tuple[Any, Any]] = {}  # default and value, as declared last
+        self._renamed = False  # whether all labels are others than in the run before
         st.session_state[VISITED] = True
+
+    def speak(self, language: str) -> None:
+        """Say in which language the run draws; before anything whose labels depend on it."""
+        self._renamed = st.session_state.get(SPOKEN, language) != language
+        st.session_state[SPOKEN] = language
 
     def choice(self, key: str, options: Sequence[str], default: str) -> str:
         """One of `options`."""
@@ -55,7 +62,10 @@ class State:
         if asked is not None and asked not in options:
             self.say("link.unknown", what=key, value=asked[:40], used=default)
             asked = None
-        return self._keep(key, asked, default, lambda value: value in options)
+        value = self._keep(key, asked, default, lambda value: value in options)
+        if self._renamed:  # a box says its label, which after this run would be nobody's any more
+            st.session_state[key] = value
+        return value
 
     def index(self, key: str, size: int, default: int) -> int:
         """A whole number from 0 to size - 1."""

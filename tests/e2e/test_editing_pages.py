@@ -65,3 +65,15 @@ def test_nothing_fades_while_a_change_is_worked_out(page, settled):
     page.keyboard.press("Enter")
     settled(page)
     assert page.evaluate("window.fading") == []
+
+
+def test_a_huge_weight_leaves_scores_readable_and_old_shares_their_digits(page, settled):
+    edit = "v1~~blocks.0.attn.W_Q~0-1-0~3.4e38"
+    page.goto(f"/scores?model=worked-example&preset=block&edits={edit}")
+    settled(page)
+    numbers = page.locator("td[role=gridcell] .number").all_text_contents()
+    assert any("·10³" in number for number in numbers)
+    assert max(map(len, numbers)) <= len("−2.8·10³⁸")
+    old = page.locator("td[role=gridcell]", has=page.locator(".number", has_text="0"))
+    shares = [text for text in old.locator(".was").all_text_contents() if text.startswith("0.")]
+    assert shares and all(len(text) >= len("0.07") for text in shares)

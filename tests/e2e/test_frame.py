@@ -270,3 +270,13 @@ def test_what_is_unfolded_stays_so_in_another_language(page, settled, expect):
     expect(page.get_by_text("More models")).to_be_visible()
     settled(page)
     expect(page.locator(".st-key-_model_path")).to_have_count(0)
+
+
+def test_model_and_changes_stay_in_another_language_and_back(page, settled, expect):
+    page.goto("/mlp?model=worked-example&edits=v1~~blocks.0.attn.W_O~0-0~-2.0")
+    settled(page)
+    for name, model in (("한국어", "손계산 예제"), ("English", "Worked example")) * 2:
+        page.get_by_role("radio", name=name).click()
+        expect(page.locator(".st-key-model input")).to_have_value(model)
+        settled(page)
+        assert "model=worked-example" in page.url and "W_O" in page.url

@@ -187,6 +187,24 @@ def test_what_does_not_fit_is_greyed_and_says_why():
     assert lines(at) == ["Mask of later tokens on → off Pause Remove"]
 
 
+@pytest.mark.parametrize("page", ["tokens", "qkv", "experiments", "overview"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        Put(W_Q, (1, 0), 4.0),
+        Put(W_Q, (0, 1, 0, 2), 4.0),
+        Put("blocks.0.attn.heads", (0,), 4.0),
+        Put("blocks.0.attn.heads", (None,), 0.0),
+        Put("blocks.0.mlp.act", (None,), 0.0),
+        Patch("blocks.0.resid_out", (0, None, None), "물을"),
+    ],
+)
+def test_too_few_or_too_many_places_in_a_link_are_a_change_that_does_not_fit(change, page):
+    at = visit(change, page=page)
+    assert not at.exception
+    assert "no such place" in section(at)
+
+
 def test_what_a_later_change_covers_is_greyed_and_says_so():
     row = Patch("blocks.0.attn.scores", (0, 2, None), "나는 물을 마셨다")
     cell = Put("blocks.0.attn.scores", (0, 2, 0), 7.0)

@@ -23,9 +23,11 @@ function contentOf(view, r, c) {
   return { at, value: next, before, changed: next !== before, pending: true };
 }
 
-// A number and what it was: where they look alike, with as few digits more as tell them apart.
+// A number and what it was: where they look alike, with as few digits more as tell them apart. What
+// it was keeps two digits also where all numbers are whole now.
 function apart(value, before, digits) {
-  const written = (n) => [short(value, n), short(before, n)];
+  const least = Number.isInteger(before) ? digits : Math.max(digits, 2);
+  const written = (n) => [short(value, n), short(before, Math.max(n, least))];
   for (let n = digits; n <= Math.max(MOST, digits); n++) {
     const [now, then] = written(n);
     if (now !== then) return [now, then];
